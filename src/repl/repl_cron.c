@@ -45,7 +45,7 @@ void replFeed(void) {
         replRequestAcks();
     }
     replicasFeed();
-    if (unlikely(repl_settings.slow_writers)) writeThrottleCheck();
+    writeThrottleCheck();
 }
 
 /* ---- Each second ---- */

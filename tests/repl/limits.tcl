@@ -1,5 +1,7 @@
 # limits.tcl -- replicas that lag: their memory, when they are disconnected, and the write throttle before that.
 #
+# The limits themselves are tested without the throttle, which is on by default.
+#
 # SPDX-License-Identifier: BSD-3-Clause
 
 # More than the kernel keeps for a connection that does not read.
@@ -28,7 +30,7 @@ proc sent_away {} {
     return [info_field client_output_buffer_limit_disconnections stats]
 }
 
-start_server [list overrides [list {*}$quick repl-backlog-size 16kb]] {
+start_server [list overrides [list {*}$quick repl-backlog-size 16kb repl-slow-writers no]] {
     set primary [default_client]
     begin_stream $primary
     r SET key [string repeat x 100000]
@@ -106,7 +108,7 @@ start_server [list overrides [list {*}$quick repl-backlog-size 16kb]] {
             set count [expr {$much / 100000}]
             $writer pipeline [lrepeat $count [list SET key $value]]
             wait_for_condition 10 {[info_field paused_reason clients] eq "slow_replica"}
-            assert_equal write [info_field paused_actions clients]
+            wait_for_condition 10 {[info_field paused_actions clients] eq "write"}
             assert_equal PONG [r PING]
             after 1000
             assert_equal $before [sent_away]
@@ -130,7 +132,10 @@ start_server [list overrides [list {*}$quick repl-backlog-size 16kb]] {
             set writers [lmap i [lrepeat 40 x] {connect}]
             foreach writer $writers {$writer pipeline [lrepeat 400 [list SET key [string repeat z 5000]]]}
             wait_for_condition 10 {[info_field paused_reason clients] eq "slow_replica"}
-            after 2000
+            for {set i 0} {$i < 4} {incr i} {
+                $lags write [resp::encode [list REPLCONF ACK 1]] ;# it is alive
+                after 500
+            }
             assert_equal $before [sent_away]
             r CONFIG SET repl-slow-writers no
             foreach writer $writers {
@@ -151,6 +156,37 @@ start_server [list overrides [list {*}$quick repl-backlog-size 16kb]] {
         }
     }
 
+    # It would slow them down until repl-timeout, although it may never come back.
+    test "... and when it has given no sign of life for some seconds: then it is sent away" {
+        with_clients {lags writer} {
+            lag $lags $primary
+            set before [sent_away]
+            $writer pipeline [lrepeat 500 [list SET key [string repeat z 100000]]]
+            wait_for_condition 10 {[info_field paused_reason clients] eq "slow_replica"}
+            set begin [clock milliseconds]
+            assert_equal [lrepeat 500 OK] [$writer replies 500]
+            assert {[clock milliseconds] - $begin < 30000} ;# repl-timeout is 60 s
+            wait_for_condition 10 {[sent_away] == $before + 1}
+        }
+    }
+
+    # A slow link has megabytes in its buffers when the primary has written them all.
+    test "... but not while it may still receive or load the dataset" {
+        with_clients {loads writer} {
+            assert_equal FULLRESYNC [lindex [ask_psync $loads ? -1] 0]
+            wait_for_condition 10 {[string match "*state=online*" [repl_field $primary slave0]]}
+            set before [sent_away]
+            $writer pipeline [lrepeat 500 [list SET key [string repeat z 100000]]]
+            wait_for_condition 10 {[info_field paused_reason clients] eq "slow_replica"}
+            after 7000
+            assert_equal $before [sent_away]
+            # Writers run for a moment in each window.
+            wait_for_condition 10 {[info_field paused_reason clients] eq "slow_replica"}
+            $loads destroy
+            assert_equal [lrepeat 500 OK] [$writer replies 500]
+        }
+    }
+
     test "... or when they are asked to" {
         with_clients {lags writer} {
             lag $lags $primary
@@ -162,23 +198,26 @@ start_server [list overrides [list {*}$quick repl-backlog-size 16kb]] {
     }
 }
 
-start_server [list overrides [list {*}$quick repl-backlog-size 16kb repl-slow-writers yes rdb-key-save-delay 2000 \
-    client-output-buffer-limit "replica 10mb 0 0"]] {
-    set primary [default_client]
-    set port [srv port]
+# Without the throttle it would be disconnected in each synchronization.
+foreach limit {"replica 10mb 0 0" "replica 10mb 1mb 1" "replica 0 10mb 1"} {
+    start_server [list overrides [list {*}$quick repl-backlog-size 16kb rdb-key-save-delay 3000 \
+        client-output-buffer-limit $limit]] {
+        set primary [default_client]
+        set port [srv port]
     r DEBUG POPULATE 1000 key 100
-    with_clients {writer} {
-        start_server {} {
-            set replica [default_client]
+        with_clients {writer} {
+            start_server {} {
+                set replica [default_client]
 
-            test "repl-slow-writers: a replica gets the dataset once, however much is written meanwhile" {
-                $replica REPLICAOF 127.0.0.1 $port
-                wait_for_condition 10 {[string match "*state=wait_bgsave*" [repl_field $primary slave0]]}
-                $writer pipeline [lrepeat 400 [list SET meanwhile [string repeat z 100000]]]
-                is_up $replica
-                assert_equal [lrepeat 400 OK] [$writer replies 400]
-                assert_same_data $primary $replica
-                assert_equal {1 0} [syncs_of $primary]
+                test "By default a replica gets the dataset once, however much is written meanwhile ($limit)" {
+                    $replica REPLICAOF 127.0.0.1 $port
+                    wait_for_condition 10 {[string match "*state=wait_bgsave*" [repl_field $primary slave0]]}
+                    $writer pipeline [lrepeat 400 [list SET meanwhile [string repeat z 100000]]]
+                    is_up $replica
+                    assert_equal [lrepeat 400 OK] [$writer replies 400]
+                    assert_same_data $primary $replica
+                    assert_equal {1 0} [syncs_of $primary]
+                }
             }
         }
     }

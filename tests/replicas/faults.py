@@ -580,10 +580,9 @@ def loading(game):
 
 @kind
 def slow(game):
-    """A replica at a tenth of the speed of writers: with repl-slow-writers it synchronizes, with one full
-    synchronization."""
-    primary, replica = game.pair(game.way, "--repl-slow-writers", "yes", "--client-output-buffer-limit",
-                                 "replica 8mb 0 0", "--repl-backlog-size", "64kb")
+    """A replica at a tenth of the speed of writers synchronizes, with one full synchronization."""
+    primary, replica = game.pair(game.way, "--client-output-buffer-limit", "replica 8mb 0 0", "--repl-backlog-size",
+                                 "64kb")
     writers = game.load(primary, 3, pause=0, value=50000, sure=0.03)
     begin = int(primary.field("master_repl_offset"))
     time.sleep(1)
@@ -606,10 +605,10 @@ def slow(game):
 
 @kind
 def limit(game):
-    """The output limit is reached during a synchronization: the replica is closed, and synchronizes when the load is
-    lower."""
+    """The output limit is reached during a synchronization, as writers are not slowed: the replica is closed, and
+    synchronizes when the load is lower."""
     primary, replica = game.pair(game.way, "--client-output-buffer-limit", "replica 2mb 0 0", "--repl-backlog-size",
-                                 "64kb")
+                                 "64kb", "--repl-slow-writers", "no")
     game.load(primary, 3, pause=0, value=50000, sure=0.03)
     primary.proxy.bytes_per_s = 300000
     game.follow(replica, primary)
@@ -625,7 +624,7 @@ def limit(game):
 def large(game):
     """A value larger than the output limit reaches the replica."""
     primary, replica = game.pair(game.way, "--client-output-buffer-limit", "replica 1mb 0 0", "--repl-backlog-size",
-                                 "64kb", "--repl-slow-writers", "yes")
+                                 "64kb")
     game.follow(replica, primary)
     game.up(replica)
     game.load(primary, 1)

@@ -116,7 +116,7 @@ static const setting rows[] = {
                 .alias = "repl-ping-slave-period"),
     INT_SETTING("repl-timeout", repl_settings.timeout_s, 60, 1, INT_MAX),
     BOOL_SETTING("repl-disable-tcp-nodelay", repl_settings.no_tcp_nodelay, false),
-    BOOL_SETTING("repl-slow-writers", repl_settings.slow_writers, false),
+    BOOL_SETTING("repl-slow-writers", repl_settings.slow_writers, true),
     BOOL_SETTING("repl-mptcp", repl_settings.mptcp, false, .flags = SETTING_IMMUTABLE),
     MEMORY_SETTING("repl-backlog-size", repl_settings.backlog_size, 10 << 20, 1),
     INT_SETTING("repl-backlog-ttl", repl_settings.backlog_ttl_s, 3600, 0, LLONG_MAX),

@@ -190,9 +190,7 @@ void replicaLoadsBeside(replicaState *r) {
     replicaStartStream(r);
 }
 
-/* Returns the offset up to which the replica has received the stream. If other output is in transit as well, the result
- * is lower than that. */
-static uint64_t receivedUpTo(const replicaState *r) {
+uint64_t replicaReceived(const replicaState *r) {
     size_t in_transit = r->streams ? r->c->output_bytes : 0;
     return r->at.offset > in_transit ? r->at.offset - in_transit : 0;
 }
@@ -210,8 +208,8 @@ static void feed(replicaState *r, uint64_t limit) {
 /* Sets external_output and checks the output limits: bytes of the backlog count, whether in transit or not. */
 static void count(replicaState *r, uint64_t limit) {
     client *c = r->c;
-    debugAssert(receivedUpTo(r) <= limit);
-    c->external_output = (size_t)(limit - receivedUpTo(r));
+    debugAssert(replicaReceived(r) <= limit);
+    c->external_output = (size_t)(limit - replicaReceived(r));
     if (unlikely(c->external_output >= output_alarm_bytes || c->soft_limit_since)) outputLimitCheck(c);
 }
 
@@ -225,12 +223,12 @@ void replicasFeed(void) {
     for (replicaState *r = NULL; (r = replicasNext(r)) != NULL;) {
         if (!r->has_cursor || r->c->flags & CLIENT_CLOSE_ASAP) continue;
         if (r->at.offset < limit || r->c->external_output) {
-            r->c->external_output = (size_t)(limit - receivedUpTo(r));
+            r->c->external_output = (size_t)(limit - replicaReceived(r));
             if (r->streams && r->at.offset < limit && r->c->output_bytes < IN_TRANSIT_MAX) feed(r, limit);
             count(r, limit);
         }
         replicaCheck(r);
-        uint64_t read = receivedUpTo(r);
+        uint64_t read = replicaReceived(r);
         if (read < needed) needed = read;
     }
     backlogTrim(replStreamBacklog(), needed);

@@ -53,6 +53,8 @@ typedef struct replicaState {
     long long acked, synced; /* offsets that it has acknowledged: applied, and on its disk (-1 before the first) */
     uint64_t acked_ms;       /* monotonic: its last acknowledgment or change of phase */
     uint64_t waits_since_ms; /* monotonic: the start of WAIT_START */
+    /* Of write_throttle.c, while much is kept for it. */
+    uint64_t received, received_ms; /* offset that it had received, and since when (monotonic) */
     /* A dual-channel replica. */
     bool is_rdb_channel; /* this connection gets the dataset, and keeps an offset for the other one */
     uint64_t rdb_id;     /* the other connection: client ID of the RDB channel that keeps its offset; 0 without one */
@@ -95,6 +97,8 @@ void replicaLoadsBeside(replicaState *r);
 /* Adds new bytes of the replication stream to the output of all replicas that receive it, and trims the backlog. Call
  * before output is sent. */
 void replicasFeed(void);
+/* Returns the offset up to which the replica has received the stream, or a lower one while it has other output. */
+uint64_t replicaReceived(const replicaState *r);
 /* Returns the bytes that the replica which is furthest behind has not received. */
 size_t replicasKeptForOne(void);
 /* Returns the bytes that were sent to all replicas since startup. */

@@ -34,11 +34,12 @@
 #define WAKE_MS 100 /* longest wait before the thread checks which connections were cancelled */
 
 typedef struct outlet {
-    connection *conn;       /* borrowed; the thread */
-    size_t sent;            /* the thread: bytes of the buffer that were written */
-    uint64_t progress_ms;   /* the thread, monotonic: when the connection last accepted bytes */
-    bool failed;            /* the thread; main after its end */
-    _Atomic bool cancelled; /* relaxed, by main */
+    connection *conn;               /* borrowed; the thread */
+    size_t sent;                    /* the thread: bytes of the buffer that were written */
+    uint64_t progress_ms;           /* the thread, monotonic: when the connection last accepted bytes */
+    _Atomic uint64_t full_since_ms; /* relaxed, by the thread: since when it accepts none; 0 if it does, or need not */
+    bool failed;                    /* the thread; main after its end */
+    _Atomic bool cancelled;         /* relaxed, by main */
 } outlet;
 
 struct rdbCopier {
@@ -90,6 +91,7 @@ static void writeSome(rdbCopier *t, outlet *o, size_t len) {
         atomic_fetch_add_explicit(&sent_bytes, (uint64_t)n, memory_order_relaxed);
         o->sent += (size_t)n;
         o->progress_ms = now_ms;
+        atomic_store_explicit(&o->full_since_ms, o->sent < len ? now_ms : 0, memory_order_relaxed);
     } else if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK)) {
         o->failed = true;
     } else if (now_ms - o->progress_ms > (uint64_t)t->timeout_s * 1000) {
@@ -108,6 +110,7 @@ static void writeToAll(rdbCopier *t, size_t len) {
     for (size_t i = 0; i < t->count; i++) {
         t->outlets[i].sent = 0;
         t->outlets[i].progress_ms = clockMonotonicMs();
+        atomic_store_explicit(&t->outlets[i].full_since_ms, t->outlets[i].progress_ms, memory_order_relaxed);
         if (isWanted(&t->outlets[i])) writeSome(t, &t->outlets[i], len);
     }
     for (outlet *o; (o = firstUnfinished(t, len)) != NULL;) {
@@ -172,6 +175,11 @@ void rdbCopierCancel(rdbCopier *t, size_t i) {
 }
 
 bool rdbCopierIsOver(const rdbCopier *t) { return atomic_load_explicit(&t->over, memory_order_acquire); }
+
+uint64_t rdbCopierFullSince(const rdbCopier *t, size_t i) {
+    serverAssert(i < t->count);
+    return atomic_load_explicit(&t->outlets[i].full_since_ms, memory_order_relaxed);
+}
 
 bool rdbCopierSucceeded(const rdbCopier *t, size_t i) {
     serverAssert(rdbCopierIsOver(t) && i < t->count);

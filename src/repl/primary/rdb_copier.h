@@ -23,6 +23,9 @@ rdbCopier *rdbCopierStart(int source, uint64_t length, connection **conns, size_
 void rdbCopierCancel(rdbCopier *t, size_t i);
 /* Returns whether the thread has ended. */
 bool rdbCopierIsOver(const rdbCopier *t);
+/* Returns the time (monotonic, in ms) since which connection `i` has accepted no byte, while there are some for it, or
+ * 0. The thread may be running. */
+uint64_t rdbCopierFullSince(const rdbCopier *t, size_t i);
 /* Returns whether the whole source was written to connection `i`. Call when the thread has ended. */
 bool rdbCopierSucceeded(const rdbCopier *t, size_t i);
 /* Returns the bytes that all copiers have written since startup. Any thread. */

@@ -225,6 +225,15 @@ void rdbTransferStart(int source, uint64_t length, replicaState **to, size_t cou
     transfersCheck();
 }
 
+uint64_t rdbTransferFullSince(const replicaState *r) {
+    assertMainRole();
+    for (const rdbTransfer *s = transfers.all; s; s = s->next) {
+        for (size_t i = 0; i < s->count; i++)
+            if (s->targets[i].r == r && s->copies) return rdbCopierFullSince(s->copies, s->targets[i].outlet);
+    }
+    return 0;
+}
+
 void rdbTransfersForget(const replicaState *r) {
     assertMainRole();
     transfersCheck();

@@ -608,6 +608,7 @@ def output_limit(b):
         "--repl-backlog-size",
                  "16kb")
     b.see("the limit", s.ask("CONFIG", "GET", "client-output-buffer-limit"))
+    s.ask("CONFIG", "SET", "repl-slow-writers", "no")  # Valkey does not have it
     r = b.replica(s)
     r.send("PSYNC", "?", "-1")
     r.filled_line()

@@ -290,6 +290,9 @@ static void keep(size_t bytes) {
     writeThrottleCheck();
 }
 
+/* Gives the follower a sign of life: on a slow machine its last one may be older than the throttle allows. */
+static void acknowledge(follower *f) { replicaFind(f->c)->acked_ms = clockMonotonicMs(); }
+
 TEST(writers_wait_before_a_replica_is_sent_away_for_its_limit) {
     follower f = {0};
     setUp();
@@ -312,8 +315,10 @@ TEST(writers_wait_before_a_replica_is_sent_away_for_its_limit) {
 
     replicaDropCursor(replicaFind(f.c));
     CHECK(replicaSetCursor(replicaFind(f.c), replStreamOffset()));
+    acknowledge(&f);
     keep(1590000);
     CHECK(writersWait());
+    acknowledge(&f);
     repl_settings.slow_writers = false;
     writeThrottleCheck();
     CHECK(!writersWait());
@@ -323,12 +328,90 @@ TEST(writers_wait_before_a_replica_is_sent_away_for_its_limit) {
     setLimit("0", "0"); /* no limit, and so no throttle */
     writeThrottleCheck();
     CHECK(!writersWait());
-    setLimit("0", "1600000"); /* the soft limit counts as well */
+    setLimit("0", "1600000"); /* the soft limit counts if there is no other */
     writeThrottleCheck();
     CHECK(writersWait());
+    setLimit("4000000", "1600000");
+    writeThrottleCheck();
+    CHECK(!writersWait());
+    f.c->soft_limit_since = clockTicks();
+    acknowledge(&f);
+    setLimit("16000000", "1600000"); /* it is not to end a replica that is alive */
+    writeThrottleCheck();
+    CHECK(f.c->soft_limit_since != 0); /* below the soft limit */
+    keep(100000);
+    CHECK(!writersWait() && f.c->soft_limit_since == 0);
+    acknowledge(&f);
+    setLimit("0", "1600000");
+    f.c->soft_limit_since = clockTicks();
+    writeThrottleCheck();
+    CHECK(writersWait() && f.c->soft_limit_since != 0);
     go(&f);
     writeThrottleCheck();
     CHECK(!writersWait());
+    repl_settings.slow_writers = false;
+    replStreamTakeWrites(false);
+    replStreamDrop();
+}
+
+/* Makes the last sign of life of a replica older by `ms`. */
+static void beSilent(replicaState *r, uint64_t ms) {
+    r->acked_ms -= ms;
+    r->received_ms -= ms;
+    r->c->last_interaction = 0;
+}
+
+TEST(writers_wait_for_replicas_that_are_alive) {
+    follower hangs = {0}, lives = {0};
+    setUp();
+    pauseInit();
+    outputLimitsSetReplicaFloor(BACKLOG);
+    setLimit("1600000", "0");
+    repl_settings.slow_writers = true;
+    come(&hangs, replStreamOffset());
+    come(&lives, replStreamOffset());
+    replicaState *h = replicaFind(hangs.c), *l = replicaFind(lives.c);
+    replicaOnline(h, false);
+    replicaOnline(l, false);
+    keep(1500000);
+    CHECK(writersWait());
+    beSilent(h, 6000);
+    writeThrottleCheck();
+    CHECK(writersWait()); /* the other one is as far behind */
+    beSilent(l, 6000);
+    writeThrottleCheck();
+    CHECK(!writersWait());
+    replicaAck(l, 1, -1);
+    writeThrottleCheck();
+    CHECK(writersWait());
+    sdsFree(takeSent(l->c));
+    replicasFeed();
+    beSilent(l, 6000);
+    keep(10000);
+    CHECK(!writersWait()); /* it has accepted everything; the one that hangs would be the only cause */
+    h->phase = REPLICA_LOADS_BESIDE;
+    repl_settings.timeout_s = 60;
+    writeThrottleCheck();
+    CHECK(writersWait());
+    beSilent(h, 60000);
+    writeThrottleCheck();
+    CHECK(!writersWait());
+    h->phase = REPLICA_ONLINE;
+    replicaAck(h, 1, -1);
+    h->awaits_ack = true;
+    beSilent(h, 6000);
+    writeThrottleCheck();
+    CHECK(writersWait()); /* it loads */
+    h->awaits_ack = false;
+    writeThrottleCheck();
+    CHECK(!writersWait());
+    h->phase = REPLICA_WAIT_END; /* no bytes of an RDB wait for it */
+    writeThrottleCheck();
+    CHECK(writersWait());
+    h->phase = REPLICA_ONLINE;
+    go(&hangs);
+    go(&lives);
+    writeThrottleCheck();
     repl_settings.slow_writers = false;
     replStreamTakeWrites(false);
     replStreamDrop();
