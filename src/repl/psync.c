@@ -23,6 +23,7 @@
 #include "reply.h"
 #include "role_cmds.h"
 #include "sds.h"
+#include "sync_cause.h"
 #include "repl_stream.h"
 
 #include <stdio.h>
@@ -45,17 +46,21 @@ void psyncInit(gateFn *monitors, void (*getack)(client *c)) {
 /* Returns whether PSYNC requests a full synchronization. */
 static bool requestsAll(slice id) { return id.len > 0 && id.ptr[0] == '?'; }
 
-/* Returns the offset from which the replica can continue, or logs why it cannot and returns -1. It must request one of
- * the two replication IDs, and the backlog must have the bytes from the offset on. `requested` counts from 1. */
-static long long partialOffset(const replicaState *r, slice id, long long requested) {
+/* Returns the offset from which the replica can continue, or logs why it cannot, sets `cause` and returns -1. It must
+ * request one of the two replication IDs, and the backlog must have the bytes from the offset on. `requested` counts
+ * from 1. */
+static long long partialOffset(const replicaState *r, slice id, long long requested, syncCause *cause) {
     const replIds *names = replicationIds();
     bool first = id.len == REPL_ID_BYTES && !strncasecmp(id.ptr, names->id, REPL_ID_BYTES);
     bool second = id.len == REPL_ID_BYTES && !strncasecmp(id.ptr, names->id2, REPL_ID_BYTES);
     if (!first && !(second && requested <= names->id2_until)) {
+        *cause = (syncCause){.kind = SYNC_OTHER_ID};
         if (requestsAll(id)) {
+            cause->kind = SYNC_NEW;
             LOG_LIMITED(LL_NOTICE, LOG_LIMIT_FEW, "replicas that asked for a full synchronization",
                         "Full resync requested by replica %s", replicaName(r));
         } else if (second) {
+            *cause = (syncCause){.kind = SYNC_DIVERGED, .bytes = (unsigned long long)(requested - names->id2_until)};
             LOG_LIMITED(
                 LL_NOTICE, LOG_LIMIT_FEW, "partial synchronizations that were refused for their offset",
                 "Partial resynchronization not accepted: Requested offset for second ID was %lld, but I can reply "
@@ -72,12 +77,15 @@ static long long partialOffset(const replicaState *r, slice id, long long reques
     uint64_t begin = replStreamIsKept() ? backlogBegin(replStreamBacklog()) : 0, end = replStreamOffset();
     if (replStreamIsKept() && requested > 0 && (uint64_t)requested - 1 >= begin && (uint64_t)requested - 1 <= end)
         return requested - 1;
+    bool ahead = requested > 0 && (uint64_t)requested - 1 > end;
+    if (ahead) *cause = (syncCause){.kind = SYNC_AHEAD, .bytes = (uint64_t)requested - 1 - end};
+    else *cause = syncCauseOfBacklog(requested > 0 ? (uint64_t)requested - 1 : 0);
     LOG_LIMITED(
         LL_NOTICE, LOG_LIMIT_FEW, "partial synchronizations that were refused for lack of backlog",
         "Unable to partial resync with replica %s for lack of backlog (Replica request was %.*s:%lld, and I can "
         "only reply with the range [%llu, %llu]).",
         replicaName(r), (int)id.len, id.ptr, requested, (unsigned long long)begin + 1, (unsigned long long)end + 1);
-    if (requested > 0 && (uint64_t)requested - 1 > end)
+    if (ahead)
         LOG_LIMITED(LL_WARNING, LOG_LIMIT_FEW, "replicas that asked for an offset ahead of the stream",
                     "Replica %s tried to PSYNC with an offset that is greater than the primary replication "
                     "offset.",
@@ -108,11 +116,11 @@ static void becomeOnline(replicaState *r, uint64_t offset) {
         replicaName(r), (unsigned long long)(replStreamOffset() - offset), (unsigned long long)offset + 1);
 }
 
-/* Tries a partial synchronization. Returns true if it has begun, or after an error reply. */
-static bool tryPartial(client *c, replicaState *r) {
+/* Tries a partial synchronization. Returns true if it has begun, or after an error reply. Else sets `cause`. */
+static bool tryPartial(client *c, replicaState *r, syncCause *cause) {
     long long requested;
     if (!getLongLongFromArg(c, 2, &requested, NULL)) return true;
-    long long offset = partialOffset(r, c->argv[1], requested);
+    long long offset = partialOffset(r, c->argv[1], requested, cause);
     if (offset < 0) {
         psync_stats.partial_err += !requestsAll(c->argv[1]);
         return false;
@@ -166,7 +174,9 @@ static void synchronize(client *c, bool by_psync) {
     }
     LOG_LIMITED(LL_NOTICE, LOG_LIMIT_FEW, "replicas that asked for synchronization",
                 "Replica %s asks for synchronization", replicaName(r));
-    if (by_psync && tryPartial(c, r)) return;
+    syncCause cause = {.kind = SYNC_NEW};
+    if (by_psync && tryPartial(c, r, &cause)) return;
+    if (!r->is_rdb_channel && !r->snapshot_only) syncCauseReport(r, cause);
     if (by_psync && r->dual_channel && !r->is_rdb_channel) {
         LOG_LIMITED(LL_NOTICE, LOG_LIMIT_FEW, "replicas that get the dataset by another connection",
                     "Dual channel replication: replica %s gets the dataset on a second connection", replicaName(r));

@@ -15,9 +15,12 @@
 #include "psync.h"
 #include "repl_settings.h"
 #include "replicas.h"
+#include "sync_cause.h"
 #include "repl_stream.h"
 #include "target_link.h"
 #include "rdb_copier.h"
+
+#include <string.h>
 
 #define ADDRESS_BYTES 256
 
@@ -139,6 +142,16 @@ static void writeSyncs(infoOut *o) {
     infoCounter(o, "sync_partial_ok", psync_stats.partial_ok, "Partial synchronizations of replicas.");
     infoCounter(o, "sync_partial_err", psync_stats.partial_err,
                 "Partial synchronizations that were requested and refused.");
+    const unsigned long long *n = sync_causes;
+    infoCounter(o, "sync_full_new_replica", n[SYNC_NEW], "Full synchronizations, because the replica had no dataset.");
+    infoCounter(o, "sync_full_other_history", n[SYNC_OTHER_ID] + n[SYNC_DIVERGED] + n[SYNC_AHEAD],
+                "Full synchronizations, because the dataset of the replica was not an older state of this one.");
+    infoCounter(o, "sync_full_backlog_size", n[SYNC_BACKLOG_SMALL],
+                "Full synchronizations that a larger repl-backlog-size would have avoided.");
+    infoCounter(o, "sync_full_backlog_new", n[SYNC_BACKLOG_NEW],
+                "Full synchronizations, because the backlog was begun too late.");
+    infoCounter(o, "sync_full_output_limit", n[SYNC_OUTPUT_LIMIT],
+                "Full synchronizations, because the replica had been disconnected at its output limit.");
 }
 
 static void writeTargets(infoOut *o) {
@@ -147,6 +160,7 @@ static void writeTargets(infoOut *o) {
 
 static void resetStats(void) {
     psync_stats = (psyncStats){0};
+    memset(sync_causes, 0, sizeof(sync_causes));
     traffic_at_reset = replTrafficNow();
 }
 

@@ -24,6 +24,7 @@
 #include "setting.h"
 #include "rdb_transfer.h"
 #include "snapshot.h"
+#include "sync_cause.h"
 #include "repl_stream.h"
 #include "wait_commands.h"
 #include "write_throttle.h"
@@ -66,6 +67,11 @@ static size_t replStreamMemory(void) {
     return all > own ? all - own : 0;
 }
 
+static void replicaClosed(replicaState *r) {
+    syncCauseNoteLoss(r);
+    fullSyncForget(r);
+}
+
 void replInit(aeEventLoop *loop) {
     assertMainThread();
     static const char *const following[] = {"replica-serve-stale-data", "replica-read-only",
@@ -73,7 +79,7 @@ void replInit(aeEventLoop *loop) {
                                             "min-replicas-to-write",    "min-replicas-max-lag"};
     replStreamInit();
     replicasInit();
-    replicasOnClose(fullSyncForget);
+    replicasOnClose(replicaClosed);
     rdbTransfersInit(loop);
     fullSyncInit();
     psyncInit(replicaClientGate, streamApplyOnGetack);

@@ -324,6 +324,15 @@ void replicasOnClose(void (*fn)(replicaState *r)) {
     replicas.on_close = fn;
 }
 
+/* Returns the bytes kept for the replica if they exceed its output limit, or 0. */
+static size_t keptAtLimit(const client *c) {
+    const outputLimit limit = outputLimitInForce(CLIENT_TYPE_REPLICA);
+    size_t kept = c->external_output;
+    bool hard = limit.hard_bytes && kept >= limit.hard_bytes;
+    bool soft = limit.soft_bytes && kept >= limit.soft_bytes && c->soft_limit_since;
+    return hard || soft ? kept : 0;
+}
+
 static void freeState(client *c) {
     replicaState *r = replicaFind(c);
     if (!r) return;
@@ -333,6 +342,7 @@ static void freeState(client *c) {
                     "Connection with replica %s lost.", replicaName(r));
         listDelNode(replicas.all, r->node);
         r->node = NULL;
+        r->kept_at_limit = keptAtLimit(c);
         replicaDropCursor(r);
         replicas.sent_before += (uint64_t)c->net_output;
         if (replicas.on_close) replicas.on_close(r);

@@ -55,6 +55,7 @@ typedef struct replicaState {
     uint64_t waits_since_ms; /* monotonic: the start of WAIT_START */
     /* Of write_throttle.c, while much is kept for it. */
     uint64_t received, received_ms; /* offset that it had received, and since when (monotonic) */
+    size_t kept_at_limit;           /* of a closed connection: bytes kept for it, if that was beyond its output limit */
     /* A dual-channel replica. */
     bool is_rdb_channel; /* this connection gets the dataset, and keeps an offset for the other one */
     uint64_t rdb_id;     /* the other connection: client ID of the RDB channel that keeps its offset; 0 without one */

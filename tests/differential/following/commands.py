@@ -431,6 +431,7 @@ def memory_fields(b):
         found = s.info("memory")
         b.see(what + ": order", [name for name in found if name in names])
         found = s.info("stats")
-        b.see(what + ": stats", [name for name in found if b"sync" in name or b"repl" in name or b"unexpected" in name])
+        b.see(what + ": stats", [name for name in found if (b"sync" in name or b"repl" in name or b"unexpected" in name)
+                                 and not name.startswith(b"sync_full_")])
         b.see(what + ": replication", list(s.info()))
         b.see(what + ": persistence", [name for name in s.info("persistence") if b"loading" in name])
