@@ -46,10 +46,14 @@ proc cut_link {replica} {
 }
 
 # Does the handshake of a replica over a connection up to PSYNC, whose reply is returned.
-proc ask_psync {client id offset} {
+proc introduce {client} {
     foreach words {{PING} {REPLCONF listening-port 7777} {REPLCONF capa eof capa psync2} {REPLCONF version 9.1.2}} {
         $client {*}$words
     }
+}
+
+proc ask_psync {client id offset} {
+    introduce $client
     return [$client PSYNC $id $offset]
 }
 

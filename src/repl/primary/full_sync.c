@@ -11,6 +11,9 @@
  * One child serves all waiting replicas that can use the same snapshot. They start at the replication offset of the
  * fork; the backlog keeps the bytes from there on until they have received them.
  *
+ * One dataset is sent at a time, to all replicas of its round. The next round begins when a DIRECT one is over, or
+ * when the files of a FILE round are sent (waitsForTransfer() has the bound).
+ *
  * A child is forked by a command or at a tick, and not by the function that is called at the end of another child,
  * because that may run within a long command.
  *
@@ -440,6 +443,16 @@ static bool joinRound(replicaState *r) {
     return true;
 }
 
+/* Returns whether the replica is to wait until a file has been sent to another one. The network or the disk is the
+ * limit then: a second snapshot beside it would make both take longer, and more be kept for both. A slow replica does
+ * not hold others up for more than repl-timeout, nor a client that only copies the dataset at all. */
+static bool waitsForTransfer(const replicaState *r) {
+    if (clockMonotonicMs() - r->waits_since_ms >= (uint64_t)repl_settings.timeout_s * 1000) return false;
+    FOR_ALL_IN(REPLICA_SEND_FILE, other)
+    if (!other->snapshot_only) return true;
+    return false;
+}
+
 static bool mayBegin(void) { return this_round.kind == ROUND_NONE && childRunning() == CHILD_NONE; }
 
 void fullSyncRequest(replicaState *r) {
@@ -464,6 +477,12 @@ void fullSyncRequest(replicaState *r) {
     } else if (!mayBegin()) {
         LOG_LIMITED(LL_NOTICE, LOG_LIMIT_FEW, "replicas that wait for another background operation",
                     "No BGSAVE in progress, but another BG operation is active. BGSAVE for replication delayed");
+    } else if (waitsForTransfer(r)) {
+        LOG_LIMITED(
+            LL_NOTICE, LOG_LIMIT_FEW, "replicas that wait for an RDB transfer",
+            "An RDB file is being sent to another replica. Waiting for its end, or for %lld seconds, before the "
+            "next BGSAVE for SYNC",
+            repl_settings.timeout_s);
     } else if (isDirect(r) && repl_settings.diskless_sync && repl_settings.diskless_delay_s) {
         LOG_LIMITED(LL_NOTICE, LOG_LIMIT_FEW, "replicas for which the BGSAVE was delayed",
                     "Delay next BGSAVE for diskless SYNC");
@@ -476,6 +495,7 @@ void fullSyncRequest(replicaState *r) {
 /* Returns whether a child is to be forked now for `first` and the replicas that can share its snapshot. Only
  * repl-diskless-sync delays it: until enough of them wait, or one has waited for repl-diskless-sync-delay. */
 static bool isDue(replicaState *first) {
+    if (waitsForTransfer(first)) return false;
     if (!isDirect(first) || !repl_settings.diskless_sync) return true;
     uint64_t since_ms = UINT64_MAX;
     long long waiting = 0;
