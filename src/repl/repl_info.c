@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "failover.h"
 #include "info_table.h"
+#include "keep_dataset.h"
 #include "one_line.h"
 #include "panic.h"
 #include "primary_link.h"
@@ -41,6 +42,7 @@ static void writeSync(infoOut *o, const primaryFigures *f) {
 
 static void writeReplica(infoOut *o) {
     primaryFigures f = primaryLinkFigures();
+    keepFigures kept = keepDatasetFigures();
     infoLabel(o, "master_host", repl_settings.primary_host);
     infoLabel(o, "master_port", repl_settings.primary_port);
     INFO_FIELD(o, "master_link_status", f.state == PRIMARY_UP ? "up" : "down", INFO_UP,
@@ -57,6 +59,10 @@ static void writeReplica(infoOut *o) {
     if (f.state != PRIMARY_UP)
         infoGauge(o, "master_link_down_since_seconds", f.down_since_s,
                   "Seconds since the connection to the primary was lost; -1 if there was none.");
+    infoGauge(o, "replica_keeping_from_empty_primary", kept.keeps,
+              "Whether this replica keeps its dataset, because the primary is a new one and has no keys.");
+    infoGauge(o, "replica_keeping_from_empty_primary_seconds", kept.since_s,
+              "Seconds since it has kept its dataset for that reason; -1 if it does not.");
     infoGauge(o, "slave_priority", repl_settings.priority,
               "Priority for promotion by Sentinel: the lowest first, 0 never.");
     infoGauge(o, "slave_read_only", repl_settings.read_only, "Whether clients may not write to this replica.");

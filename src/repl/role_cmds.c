@@ -43,11 +43,26 @@ static bool isFollowed(slice host, long long port) {
            port == repl_settings.primary_port;
 }
 
+/* Handles REPLICAOF with the primary that is followed already. */
+static void followSame(client *c) {
+    if (primaryLinkTakeEmpty()) {
+        sds who = clientCatIdentity(sdsEmpty(), c, log_hide_user_data);
+        serverLog(LL_NOTICE,
+                  "REPLICAOF again: the dataset of the primary is taken, even if it is empty (user request "
+                  "from '%s')",
+                  who);
+        sdsFree(who);
+        addReplyOk(c);
+        return;
+    }
+    serverLog(LL_NOTICE, "REPLICAOF would result into synchronization with the primary we are already connected "
+                         "with. No operation performed.");
+    addReplyStatus(c, "OK Already connected to specified master");
+}
+
 static void roleFollow(client *c, slice host, long long port) {
     if (isFollowed(host, port)) {
-        serverLog(LL_NOTICE, "REPLICAOF would result into synchronization with the primary we are already connected "
-                             "with. No operation performed.");
-        addReplyStatus(c, "OK Already connected to specified master");
+        followSame(c);
         return;
     }
     sds name = sdsFromSlice(host);

@@ -17,7 +17,7 @@ OWN_VALUE = {"port", "bind", "dir", "logfile", "pidfile", "daemonize", "unixsock
 UNTOUCHED = {"port", "bind", "requirepass", "maxclients", "maxmemory", "maxmemory-clients", "timeout", "appendonly",
              "protected-mode", "replicaof", "slaveof", "oom-score-adj", "client-query-buffer-limit"}
 # Settings that only this server has.
-EXTENSIONS = {"io-threads-reply-offload", "repl-slow-writers"}
+EXTENSIONS = {"io-threads-reply-offload", "repl-slow-writers", "replica-keep-from-empty"}
 HIDDEN = ["lua-enable-insecure-api", "key-load-delay", "rdb-key-save-delay", "io-threads-always-active",
           "enable-debug-assert", "debug-context", "min-io-threads-avoid-copy-reply", "min-string-size-avoid-copy-reply",
           "min-string-size-avoid-copy-reply-threaded", "cluster-ping-interval", "use-exit-on-panic",

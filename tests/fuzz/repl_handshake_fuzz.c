@@ -25,7 +25,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define EARLY_MAX ((size_t)64 << 10) /* of bytes read beyond a line */
+#define EARLY_MAX ((size_t)2 << 20) /* of bytes read beyond a line */
 
 /* ---- The primary: a thread that sends given bytes to each connection ---------- */
 
@@ -113,6 +113,7 @@ static linkJob *jobOf(uint8_t how) {
     if (how & 4) job->announce_ip = zstrdup("10.0.0.1");
     job->dual_channel = how & 8;
     job->failover = how & 16;
+    job->peeks = how & 2;
     job->offset = how & 32 ? 17 : -1;
     strcpy(job->id, how & 32 ? "0123456789abcdef0123456789abcdef01234567" : "?");
     return job;

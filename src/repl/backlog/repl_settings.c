@@ -98,6 +98,7 @@ static const setting rows[] = {
     BOOL_SETTING("replica-serve-stale-data", repl_settings.serve_stale_data, true, .alias = "slave-serve-stale-data"),
     BOOL_SETTING("replica-read-only", repl_settings.read_only, true, .alias = "slave-read-only"),
     BOOL_SETTING("replica-ignore-maxmemory", repl_settings.ignore_maxmemory, true, .alias = "slave-ignore-maxmemory"),
+    INT_SETTING("replica-keep-from-empty", repl_settings.keep_from_empty_s, 60, 0, INT_MAX),
     BOOL_SETTING("import-mode", repl_settings.imports, false),
     BOOL_SETTING("replica-lazy-flush", repl_settings.lazy_flush, true, .alias = "slave-lazy-flush"),
     BOOL_SETTING("replica-ignore-disk-write-errors", repl_settings.ignore_disk_errors, false),

@@ -20,7 +20,8 @@ typedef struct replSettings {
     long long announce_port, priority;
     int diskless_load; /* disklessLoad */
     bool announced, read_only, serve_stale_data, ignore_maxmemory, lazy_flush, ignore_disk_errors, tls, mptcp;
-    bool imports;       /* import-mode: clients copy the dataset of another server into this one */
+    bool imports; /* import-mode: clients copy the dataset of another server into this one */
+    long long keep_from_empty_s;
     int error_behavior; /* onError */
     /* As a primary. */
     bool diskless_sync, dual_channel, no_tcp_nodelay, slow_writers;

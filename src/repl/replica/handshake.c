@@ -30,6 +30,7 @@
 #include "panic.h"
 #include "psync_reply.h"
 #include "resp_format.h"
+#include "snapshot_peek.h"
 #include "version.h"
 
 #include <errno.h>
@@ -221,7 +222,12 @@ static bool readHeader(linkJob *job) {
 
 static void expectSnapshot(linkJob *job) {
     atomic_store_explicit(&job->step, LINK_STEP_SYNC, memory_order_relaxed);
-    if (readHeader(job)) job->outcome = LINK_SNAPSHOT;
+    if (!readHeader(job)) return;
+    if (job->peeks && !snapshotPeek(job)) {
+        logSilence("I/O error trying to sync with PRIMARY");
+        return;
+    }
+    job->outcome = LINK_SNAPSHOT;
 }
 
 /* ---- Two connections ---- */

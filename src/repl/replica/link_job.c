@@ -199,7 +199,7 @@ bool linkWrite(linkJob *job, slice bytes) {
 
 /* ---- Lines ---- */
 
-static bool linkJobReadMore(linkJob *job) {
+bool linkReadMore(linkJob *job) {
     linkWire *w = &job->wire;
     if (w->early_capacity - w->early_len < READ_BYTES) {
         w->early_capacity = w->early_len + READ_BYTES;
@@ -223,7 +223,7 @@ bool linkReadLine(linkJob *job, char *line, size_t max) {
             errno = EMSGSIZE;
             return false;
         }
-        if (!linkJobReadMore(job)) return false;
+        if (!linkReadMore(job)) return false;
     }
     size_t used = (size_t)(end - w->early) + 1, len = used - 1;
     if (len > 0 && w->early[len - 1] == '\r') len--;

@@ -58,6 +58,7 @@ struct linkJob {
     char id[LINK_ID_BYTES + 1]; /* replication ID to request; "?" for a full synchronization */
     long long offset;           /* first offset to request, counted from 1; -1 for a full synchronization */
     bool failover, skip_checksum, dual_channel;
+    bool peeks;         /* find out whether the RDB has keys before the job ends */
     unsigned timeout_s; /* longest wait for the primary */
     char *path;         /* of the file that receives the RDB; set to NULL by the function that takes over the file */
     size_t buffer_max;  /* bytes of memory that the stream buffer may take; 0 for no limit */
@@ -70,6 +71,7 @@ struct linkJob {
     char got_id[LINK_ID_BYTES + 1];
     long long got_offset; /* of the dataset; -1 after SYNC, whose answer has no offset */
     snapshotFrame frame;
+    bool is_empty;       /* the job was to peek, and the RDB has no keys */
     long long got_db;    /* the database of the stream at that offset; -1 if the stream or the RDB will name it */
     bool rejected_psync; /* the primary has refused PSYNC */
     bool timed_out;      /* the primary was silent for too long */
@@ -119,6 +121,8 @@ bool linkWait(linkJob *job, int ms);
 void linkPause(unsigned ms);
 /* Writes all bytes. Returns false with errno on failure. */
 bool linkWrite(linkJob *job, slice bytes) must_check;
+/* Reads at least one byte more into the `early` bytes. Returns false with errno on failure. */
+bool linkReadMore(linkJob *job) must_check;
 /* Reads a line and writes it to `line` with a NUL but without its LF or CR LF, at most `max` bytes. Returns false with
  * errno on failure (EMSGSIZE if the line is longer). */
 bool linkReadLine(linkJob *job, char *line, size_t max) must_check;

@@ -35,6 +35,7 @@
 #include "dataset_load.h"
 #include "db.h"
 #include "link_job.h"
+#include "keep_dataset.h"
 #include "log.h"
 #include "net_settings.h"
 #include "output_limits.h"
@@ -236,6 +237,7 @@ static void beginApplying(linkJob *job, bool old_style) {
     linkJobDrop(job);
     primary.has_cursor = true;
     primary.failed_syncs = 0;
+    keepDatasetForget();
     setState(PRIMARY_UP);
 }
 
@@ -262,12 +264,18 @@ static void connectLater(void) {
     setState(PRIMARY_CONNECT);
 }
 
-/* Ends a full synchronization that has failed. The pause before the next attempt grows with each failure. */
-static void syncFailed(void) {
+/* Sets the pause before the next attempt, which grows with each failure. Returns its length. */
+static unsigned backOff(void) {
     unsigned wait_s = 1u << (primary.failed_syncs < BACKOFF_DOUBLINGS ? primary.failed_syncs : BACKOFF_DOUBLINGS);
     primary.history = LINK_FAILED_LATE;
     primary.failed_syncs++;
     primary.not_before_ms = clockMonotonicMs() + wait_s * 1000ull;
+    return wait_s;
+}
+
+/* Ends a full synchronization that has failed. */
+static void syncFailed(void) {
+    unsigned wait_s = backOff();
     if (primary.failed_syncs > 1)
         serverLog(LL_WARNING, "%u full synchronizations in a row have failed. Retrying in %u seconds.",
                   primary.failed_syncs, wait_s);
@@ -314,9 +322,7 @@ static char *temporaryPath(void) {
 static bool loadsDirectly(void) {
     if (repl_settings.diskless_load == DISKLESS_LOAD_OFF) return false;
     if (repl_settings.diskless_load != DISKLESS_LOAD_ON_EMPTY) return true;
-    for (int i = 0; i < dbCount(); i++)
-        if (dbSize(dbGet(i))) return false;
-    return true;
+    return !keepDatasetHasKeys();
 }
 
 /* Starts a job that receives the RDB on the connection of the handshake's job, which it replaces. Returns false if no
@@ -407,8 +413,22 @@ static void loadDataset(bool from_file) {
     notifySynced("Finished with success");
 }
 
+/* Ends an attempt whose dataset is refused: the present one stays, with its replication ID and offset. */
+static void keepPresent(void) {
+    uint64_t until_ms = keepDatasetFigures().until_ms;
+    (void)backOff();
+    if (primary.not_before_ms > until_ms) primary.not_before_ms = until_ms;
+    serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: not taken, because the dataset of the primary is empty");
+    connectLater();
+}
+
 static void beginSnapshot(void) {
     linkJob *job = primary.job;
+    if (job->is_empty && keepDatasetFrom(job->got_id)) {
+        keepPresent();
+        return;
+    }
+    keepDatasetYields();
     const char *to = loadsDirectly() ? "parser" : "disk";
     if (job->frame.has_length)
         serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: receiving %llu bytes from primary to %s",
@@ -452,6 +472,7 @@ static bool fillIn(linkJob *job) {
     job->offset = -1;
     strcpy(job->id, "?");
     job->failover = primary.for_failover;
+    job->peeks = keepDatasetMatters();
     if (primary.has_cursor) {
         memcpy(job->id, replicationIds()->id, sizeof(job->id));
         job->offset = (long long)replStreamOffset() + 1;
@@ -617,6 +638,7 @@ static void dropLink(void) {
     primary.failed_syncs = 0;
     primary.not_before_ms = 0;
     primary.for_failover = false;
+    keepDatasetForget();
 }
 
 static void turnIntoReplica(void) {
@@ -633,10 +655,23 @@ void primaryLinkFollow(const char *host, long long port) {
     linkCheck();
     replSettingsSetPrimary(host, port);
     dropLink();
+    keepDatasetConsent();
     if (was_primary) turnIntoReplica();
     connectSoon();
     if (was_primary) unblockAll();
     linkCheck();
+}
+
+bool primaryLinkTakeEmpty(void) {
+    assertMainThread();
+    linkCheck();
+    if (!keepDatasetFigures().keeps) return false;
+    keepDatasetConsent();
+    primary.failed_syncs = 0;
+    primary.not_before_ms = 0;
+    sendWakeup();
+    linkCheck();
+    return true;
 }
 
 void primaryLinkFollowForFailover(const char *host, long long port) {
@@ -645,6 +680,7 @@ void primaryLinkFollowForFailover(const char *host, long long port) {
     linkCheck();
     replSettingsSetPrimary(host, port);
     turnIntoReplica();
+    keepDatasetConsent();
     primary.for_failover = true;
     connectSoon();
     linkCheck();

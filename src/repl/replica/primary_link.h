@@ -45,6 +45,9 @@ bool primaryLinkIsOn(void);
 bool primaryLinkIsUp(void);
 /* Makes this server a replica of `host`, even if it already is a replica, of that server or another. Copies `host`. */
 void primaryLinkFollow(const char *host, long long port);
+/* If the present dataset is kept from the empty one of the primary (keep_dataset.h), takes the primary's at the next
+ * attempt, which is made at once, and returns true. */
+bool primaryLinkTakeEmpty(void);
 /* Makes this server a primary. Does nothing if it is one. */
 void primaryLinkLeave(void);
 /* Makes this server, which must be a primary, a replica of one of its replicas and asks that one, the target, to become
