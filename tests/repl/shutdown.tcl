@@ -2,6 +2,12 @@
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
+# Stops a process, and returns when it has stopped: a moment earlier it could still acknowledge a write.
+proc freeze {pid} {
+    exec kill -STOP $pid
+    wait_for_condition 10 {[regexp {\) [Tt] } [read_file /proc/$pid/stat]]}
+}
+
 own_files
 
 # Runs BODY with a primary that has a replica; ends with the primary's process.
@@ -31,7 +37,7 @@ with_replica "" {
 
 with_replica "shutdown-timeout 60" {
     test "SHUTDOWN waits for a replica that lags, and writes wait" {
-        exec kill -STOP $replica_pid
+        freeze $replica_pid
         $primary SET a 1
         with_clients {asker writer} {
             $asker send SHUTDOWN
@@ -63,7 +69,7 @@ with_replica "shutdown-timeout 60" {
 
 with_replica "shutdown-timeout 1" {
     test "... or its time is over" {
-        exec kill -STOP $replica_pid
+        freeze $replica_pid
         $primary SET a 1
         $primary send SHUTDOWN
         assert_equal 0 [wait_exit [srv dir] 20]
@@ -75,7 +81,7 @@ with_replica "shutdown-timeout 1" {
 
 with_replica "shutdown-timeout 60" {
     test "SHUTDOWN NOW waits for nobody" {
-        exec kill -STOP $replica_pid
+        freeze $replica_pid
         $primary SET a 1
         $primary send SHUTDOWN NOW
         assert_equal 0 [wait_exit [srv dir] 20]
@@ -86,7 +92,7 @@ with_replica "shutdown-timeout 60" {
 
 with_replica "shutdown-timeout 60" {
     test "SIGTERM is like SHUTDOWN" {
-        exec kill -STOP $replica_pid
+        freeze $replica_pid
         $primary SET a 1
         exec kill -TERM [srv pid]
         wait_for_condition 10 {[field_of [$primary INFO clients] paused_reason] eq "shutdown_in_progress"}

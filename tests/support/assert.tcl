@@ -161,9 +161,13 @@ proc assert_same_set {expected actual} {
 }
 
 # Waits until CONDITION (an expr) holds, checking it every 20 ms; fails after SECONDS of this process and the servers.
+# It does not hold as long as a server that it asks is loading a dataset.
 proc wait_for_condition {seconds condition} {
     set limit [patience::start [expr {$seconds * $srv::slow}] {*}[server_pids]]
-    while {![uplevel 1 [list expr $condition]]} {
+    while {[catch {uplevel 1 [list expr $condition]} holds options] || !$holds} {
+        if {[dict get $options -code] && ![string match "LOADING *" $holds]} {
+            return -options $options $holds
+        }
         if {[patience::over $limit]} {
             fail "not within $seconds seconds: $condition"
         }
