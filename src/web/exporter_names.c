@@ -1,7 +1,8 @@
 /* exporter_names.c -- what the common exporter for Redis calls the figures of INFO.
  *
  * All differences in names stand here. A figure without a row has the same name in both, but for the prefix. The names
- * are those that boards ask for; none of the exporter's code was read.
+ * are those that boards ask for, and those of the exporter's answers for the same server (1.45, as Debian has it); none
+ * of its code was read.
  *
  * Not here    how a figure is written (open_metrics.c).
  * Owns        nothing.
