@@ -3,7 +3,7 @@
  * A file that was renamed before its bytes were on disk may be empty after a loss of power, and a rename is durable
  * only when the folder has been synced. So no step is left out, and the first failure ends the sequence.
  *
- * Owns        nothing but the open file.
+ * Owns        nothing but the open file; the table of system calls.
  * Threads     any.
  * Invariants  1. temporary is set and fd >= 0 exactly while the temporary file is being written.
  * Tests       tests/unit/persist/file/durable_file_test.c
@@ -21,6 +21,14 @@
 #include <stdio.h>
 #include <unistd.h>
 
+static int openFile(const char *path, int flags, mode_t mode) { return open(path, flags | O_CLOEXEC, mode); }
+
+static const durableSystem real_system = {
+    .open = openFile, .write = write, .sync = fsync, .close = close, .rename = rename, .unlink = unlink};
+static const durableSystem *current = &real_system;
+
+void durableSystemSet(const durableSystem *s) { current = s ? s : &real_system; }
+
 /* Asserts invariant 1, at both ends of the functions of the header. Only between close and rename is the name set
  * alone. */
 static void durableCheck(const durableFile *f, bool open) {
@@ -34,7 +42,7 @@ bool durableCreate(durableFile *f, const char *temporary, mode_t mode) {
         errno = EPERM;
         return false;
     }
-    f->fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
+    f->fd = current->open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode);
     if (f->fd < 0) return false;
     f->temporary = zstrdup(temporary);
     durableCheck(f, true);
@@ -45,7 +53,7 @@ bool durableWrite(durableFile *f, slice bytes) {
     durableCheck(f, true);
     f->step = "write";
     while (bytes.len > 0) {
-        ssize_t n = write(f->fd, bytes.ptr, bytes.len);
+        ssize_t n = current->write(f->fd, bytes.ptr, bytes.len);
         if (n < 0 && errno == EINTR) continue;
         if (n == 0) errno = ENOSPC; /* never seen with a file; without this the loop might never end */
         if (n <= 0) return false;
@@ -59,10 +67,10 @@ static bool syncFolder(const char *path) {
     const char *slash = strrchr(path, '/');
     char *folder = zstrdup(slash ? path : ".");
     if (slash) folder[slash == path ? 1 : slash - path] = '\0';
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool done = fd >= 0 && fsync(fd) == 0;
+    int fd = current->open(folder, O_RDONLY | O_DIRECTORY, 0);
+    bool done = fd >= 0 && current->sync(fd) == 0;
     int error = errno;
-    if (fd >= 0) close(fd);
+    if (fd >= 0) current->close(fd);
     zfree(folder);
     errno = error;
     return done;
@@ -71,17 +79,17 @@ static bool syncFolder(const char *path) {
 static bool closeFile(durableFile *f) {
     int fd = f->fd;
     f->fd = -1;
-    return close(fd) == 0 || errno == EINTR; /* after EINTR Linux has closed it */
+    return current->close(fd) == 0 || errno == EINTR; /* after EINTR Linux has closed it */
 }
 
 bool durableReplace(durableFile *f, const char *path) {
     durableCheck(f, true);
     f->step = "sync";
-    if (fsync(f->fd)) goto failed;
+    if (current->sync(f->fd)) goto failed;
     f->step = "close";
     if (!closeFile(f)) goto failed;
     f->step = "rename";
-    if (rename(f->temporary, path)) goto failed;
+    if (current->rename(f->temporary, path)) goto failed;
     zfree(f->temporary);
     f->temporary = NULL;
     f->step = "sync of the folder";
@@ -94,8 +102,8 @@ failed:
 
 void durableAbandon(durableFile *f) {
     int error = errno;
-    if (f->fd >= 0) close(f->fd);
-    if (f->temporary) unlink(f->temporary);
+    if (f->fd >= 0) current->close(f->fd);
+    if (f->temporary) current->unlink(f->temporary);
     zfree(f->temporary);
     f->fd = -1;
     f->temporary = NULL;

@@ -33,6 +33,19 @@ bool durableReplace(durableFile *f, const char *path) must_check;
 /* Closes the file and removes the temporary file, if it still exists. Keeps errno. */
 void durableAbandon(durableFile *f);
 
+/* The system calls of these steps, so that tests can make them fail or wait. Like the functions of the same names: -1
+ * with errno on failure. */
+typedef struct durableSystem {
+    int (*open)(const char *path, int flags, mode_t mode);
+    ssize_t (*write)(int fd, const void *bytes, size_t len);
+    int (*sync)(int fd);
+    int (*close)(int fd);
+    int (*rename)(const char *from, const char *to);
+    int (*unlink)(const char *path);
+} durableSystem;
+/* Sets the functions in use; NULL: the system's own. Call only while no other thread replaces a file. */
+void durableSystemSet(const durableSystem *s);
+
 /* Deletes the file `path` on a background thread, because freeing the blocks of a large file takes a while. Takes
  * ownership of `path`. Main. */
 void removeInBackground(sds path);

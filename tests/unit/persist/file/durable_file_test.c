@@ -138,3 +138,21 @@ TEST(durable_file_that_may_not_grow) {
     CHECK_EQ_INT(unitInChild(writeTooMuch, NULL, output, sizeof(output)), 0);
     CHECK_EQ_INT(filesInFolder(), 0);
 }
+
+static int refuseToOpen(const char *path, int flags, mode_t mode) {
+    unused(path), unused(flags), unused(mode);
+    errno = EROFS;
+    return -1;
+}
+
+TEST(durable_file_uses_the_table_that_is_set) {
+    const char *step;
+    enterEmptyFolder();
+    durableSystemSet(&(durableSystem){.open = refuseToOpen});
+    CHECK(!replaceWith("file", "one", &step));
+    CHECK_EQ_INT(errno, EROFS);
+    CHECK_EQ_STR(step, "open");
+    durableSystemSet(NULL);
+    CHECK(replaceWith("file", "one", &step));
+    CHECK_EQ_STR(textOf("file"), "one");
+}
