@@ -341,7 +341,7 @@ bench: all microbench-build
 
 # Each tests/fuzz/NAME_fuzz.c is a program that begins with the inputs in tests/fuzz/corpus/NAME. Inputs that it finds
 # stay in the build folder, as does an input that fails, which the output names.
-FUZZ_LAYERS := repl commands net script persist web engine client store object event resp ds base
+FUZZ_LAYERS := repl commands net script persist web engine client store object event resp cluster_core ds base
 FUZZ_SANITIZER := address,undefined,fuzzer-no-link
 FUZZ ?= $(patsubst tests/fuzz/%_fuzz.c,%,$(wildcard tests/fuzz/*_fuzz.c))
 SECONDS_EACH ?= 10
