@@ -7,6 +7,7 @@
 #   make unit [LAYER=ds] [FILTER=word]      unit tests of all layers, or some, or some tests of them
 #   make microbench [MICROARGS="--quick --csv FILE"]      nanoseconds of dict, parser, ring, listpack
 #   make fuzz [FUZZ=listpack] [SECONDS_EACH=10]      clang's fuzzer on decoders of bytes from outside
+#   make sim                      the simulation of clusters, in build/release/bin: tests/sim/cluster/README.md
 #   make test | check | format | demo | clean | distclean
 #   make install [PREFIX=/usr/local] [DESTDIR=...] [REDIS_LINKS=yes]      also valkey.conf, man pages, completions, systemd
 #                                 units; make uninstall
@@ -173,7 +174,7 @@ TESTED_LAYERS := $(if $(wildcard tests/unit/tools/*_test.c),tools) \
                  $(foreach l,$(LAYERS),$(if $(wildcard tests/unit/$l/*_test.c tests/unit/$l/*/*_test.c),$l))
 UNIT_BINARIES := $(foreach l,$(TESTED_LAYERS),$(OUT)/unit/$l)
 
-.PHONY: all unit unit-build fuzz fuzz-build microbench microbench-build bench test demo check format install uninstall texts deb clean distclean
+.PHONY: all unit unit-build sim fuzz fuzz-build microbench microbench-build bench test demo check format install uninstall texts deb clean distclean
 all: $(call archives,$(LAYERS)) $(addprefix $(BIN)/,$(PROGRAMS) $(PROGRAM_LINKS)) $(COPIES) $(LINK_COPIES)
 
 # ---- Hot files ----------------------------------------------------------------------------------------------------
@@ -197,7 +198,7 @@ ALL_DIRS := $(addprefix src/,$(LAYERS) $(ROOMS)) src/tools/common src/tools/cli 
             $(addprefix tests/unit/,$(LAYERS) $(ROOMS) tools support)
 # A build folder that is older than the rooms has a file in place of the folder of the room "list".
 $(shell find $(OUT) -name list -type f -delete 2>/dev/null; \
-    mkdir -p $(BIN) $(OUT)/unit $(OUT)/micro $(OUT)/tests/bench/micro $(OUT)/fuzz $(OUT)/tests/fuzz $(addprefix $(OUT)/,$(ALL_DIRS)))
+    mkdir -p $(BIN) $(OUT)/unit $(OUT)/micro $(OUT)/tests/bench/micro $(OUT)/fuzz $(OUT)/tests/fuzz $(OUT)/tests/sim/cluster $(addprefix $(OUT)/,$(ALL_DIRS)))
 $(call remember,$(OUT)/flags,$(CC) $(PROTECTOR) $(HOT_FILES) $(CFLAGS_ALL) $(LAYER_FLAGS) $(LAYER_MAP) $(ROOM_MAP))
 $(call remember,$(OUT)/link,$(CC) $(LINK_FLAGS) $(LDFLAGS) $(LZF_LIBS) $(LUA_LIBS) $(SYSTEMD_LIBS) $(TOOL_LIBS))
 $(foreach d,$(ALL_DIRS),$(call remember,$(OUT)/$d/sources.txt,$(call sources,$d)))
@@ -275,7 +276,7 @@ $(COPIES): src/%: $(BIN)/%
 	@cp -f $< $@.new && mv -f $@.new $@
 
 -include $(wildcard $(OUT)/src/*/*.d $(OUT)/src/*/*/*.d $(OUT)/tests/unit/*/*.d $(OUT)/tests/unit/*/*/*.d \
-    $(OUT)/tests/bench/micro/*.d $(OUT)/tests/fuzz/*.d)
+    $(OUT)/tests/bench/micro/*.d $(OUT)/tests/fuzz/*.d $(OUT)/tests/sim/cluster/*.d)
 
 # ---- Tests ---------------------------------------------------------------------------------------------------------
 unit-build: $(UNIT_BINARIES)
@@ -320,7 +321,7 @@ check:
 	dev/mutate --selftest
 
 format:
-	clang-format -i $(wildcard src/*/*.[ch] src/*/*/*.[ch] tests/unit/*/*.[ch] tests/unit/*/*/*.[ch] tests/bench/micro/*.[ch] tests/fuzz/*.[ch])
+	clang-format -i $(wildcard src/*/*.[ch] src/*/*/*.[ch] tests/unit/*/*.[ch] tests/unit/*/*/*.[ch] tests/bench/micro/*.[ch] tests/fuzz/*.[ch] tests/sim/*/*.[ch])
 
 # Release only: figures of another variant would mean nothing.
 MICRO_LAYERS := resp ds base
@@ -364,6 +365,16 @@ fuzz-run-%:
 	@echo "--- $*"; mkdir -p $(FUZZ_OUT)/found/$*; \
 	    $(FUZZ_OUT)/$* -max_total_time=$(SECONDS_EACH) -print_final_stats=1 -verbosity=0 -artifact_prefix=$(FUZZ_OUT)/$*- \
 	        $(FUZZARGS) $(FUZZ_OUT)/found/$* tests/fuzz/corpus/$*
+
+# The simulation of clusters: tests/sim/cluster/README.md.
+SIM_LAYERS := cluster_core ds base
+$(OUT)/tests/sim/cluster/%.o: INCLUDES = $(addprefix -Isrc/,$(SIM_LAYERS))
+$(OUT)/tests/sim/cluster/%.o: tests/sim/cluster/%.c $(OUT)/flags
+	$(call say,CC  ,$<) $(COMPILE)
+$(BIN)/sim-cluster: $(call objects,tests/sim/cluster) $(call archives,$(SIM_LAYERS)) $(OUT)/link
+	$(call say,LINK) $(CC) $(LINK_FLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LZF_LIBS) $(BASE_LIBS)
+
+sim: $(BIN)/sim-cluster
 
 # ---- Installation --------------------------------------------------------------------------------------------------
 # An existing configuration file stays, as a user may have edited it. The redis-* names are made only on request, as another
