@@ -191,7 +191,7 @@ void clientReset(client *c) {
     c->name = NULL;
     /* The flag that suppresses the reply to this very command stays until the command has ended. */
     c->flags &= ~(CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP_NEXT | CLIENT_NO_EVICT | CLIENT_NO_TOUCH | CLIENT_READONLY |
-                  CLIENT_MONITOR | CLIENT_IMPORT_SOURCE);
+                  CLIENT_ASKING | CLIENT_MONITOR | CLIENT_IMPORT_SOURCE);
 }
 
 /* ---- Slots ------------------------------------------------------------------------------------------------------ */

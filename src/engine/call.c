@@ -31,6 +31,7 @@
 #include "propagate.h"
 #include "redact.h"
 #include "reply.h"
+#include "slot_check.h"
 #include "sliced.h"
 #include "tracking.h"
 #include "transaction_queue.h"
@@ -91,6 +92,7 @@ static bool beginLarge(client *c, const parsedCommand *req) {
 /* Authentication precedes all errors but those of the protocol: a client that is not authenticated does not even learn
  * which commands exist. */
 static gateResult checkCommand(client *c, const parsedCommand *req) {
+    if (!(req->flags & SPECIAL) && slotGateIsPassed(c, req)) return GATE_PASSED;
     if (req->flags & REQ_MAIN_THREAD && !panicOnMainThread()) return GATE_FOR_MAIN_THREAD;
     gateResult result = gatesRun(c, GATE_AUTH, GATE_AUTH);
     if (result != GATE_PASSED) return result;
@@ -240,6 +242,7 @@ static void commandPostponed(client *c) {
 static void commandEnded(client *c, bool postponed) {
     releaseTaken(c);
     if (c->flags & CLIENT_PUSHES_HELD) trackingReleasePushes(c);
+    if (c->flags & CLIENT_ASKING && (!postponed || c->flags & CLIENT_BLOCKED)) slotAskingEnd(c);
     if (postponed) return;
     if (c->flags & CLIENT_TRACKING) trackingCommandEnded(c);
     c->flags &= ~CLIENT_REPLY_SKIP;

@@ -17,6 +17,10 @@ void engineInfoRegister(void);
 
 commandHandler multiCommand, execCommand, discardCommand, watchCommand, unwatchCommand;
 
+/* --- ASKING (slot_check.c) ---------------------------------------------------------------------------------------- */
+
+commandHandler askingCommand;
+
 /* --- SUBSCRIBE, PUBLISH, PUBSUB and related commands (pubsub_commands.c) ------------------------------------------ */
 
 commandHandler subscribeCommand, unsubscribeCommand, psubscribeCommand, punsubscribeCommand, ssubscribeCommand,
@@ -27,6 +31,10 @@ commandHandler pubsubChannelsCommand, pubsubNumpatCommand, pubsubNumsubCommand, 
 /* The check function of GATE_SUBSCRIBED, which is enabled for each client with subscriptions. In RESP2, where a message
  * looks like a reply, such a client may only change its subscriptions, ping, reset and end the connection. */
 gateResult subscribedGate(client *c);
+
+/* Ends all subscriptions to the shard channels for which `left` returns true; each subscriber gets a push message. Do
+ * not call while a message is being delivered. */
+void pubsubLeaveShardChannels(bool (*left)(slice channel));
 
 /* Call at startup, after commandTableSeal(). */
 void pubsubCommandsInit(void);

@@ -16,6 +16,7 @@
 #include "pubsub.h"
 #include "reply.h"
 #include "transaction_queue.h"
+#include "zmalloc.h"
 
 static const struct {
     const char *joined, *left;
@@ -86,6 +87,38 @@ void ssubscribeCommand(client *c) {
 }
 
 void sunsubscribeCommand(client *c) { unsubscribe(c, PUBSUB_SHARD_CHANNEL); }
+
+/* ---- Shard channels whose slot has left this node ---- */
+
+typedef struct channelList {
+    bool (*left)(slice channel);
+    slice *names; /* owns the array; borrows the names from their topics */
+    size_t count, capacity;
+} channelList;
+
+static void collectLeft(void *arg, slice name) {
+    channelList *l = arg;
+    if (!l->left(name)) return;
+    l->names = zgrowArray(l->names, l->count, &l->capacity, sizeof(*l->names));
+    l->names[l->count++] = name;
+}
+
+void pubsubLeaveShardChannels(bool (*left)(slice channel)) {
+    const pubsubKind kind = PUBSUB_SHARD_CHANNEL;
+    channelList l = {.left = left};
+    pubsubEachName(kind, collectLeft, &l);
+    for (size_t i = 0; i < l.count; i++) {
+        hashedKey key = hashedKeyOf(l.names[i]);
+        for (size_t subscribers = pubsubSubscribers(kind, key); subscribers; subscribers--) {
+            client *c = pubsubSubscriber(kind, key);
+            pushBegin(c);
+            replyChange(c, words[kind].left, &key.name, pubsubCount(c, kind) - 1);
+            pushEnd(c);
+            pubsubUnsubscribe(c, kind, key); /* the last one frees the name */
+        }
+    }
+    zfree(l.names);
+}
 
 /* ---- Publishing ---- */
 

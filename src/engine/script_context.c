@@ -23,6 +23,7 @@
 #include "panic.h"
 #include "propagate.h"
 #include "reply.h"
+#include "slot_check.h"
 #include "store_state.h"
 #include "tracking.h"
 
@@ -49,6 +50,21 @@ static gateResult scriptAclGate(client *self) {
     return aclAllowsScript(current_context->caller, self, self->req) ? GATE_PASSED : GATE_REFUSED;
 }
 
+/* The answer for a client would name another node: a script cannot go there. */
+static gateResult scriptClusterGate(client *self) {
+    switch (slotCheckScript(self, current_context->caller)) {
+    case SLOT_SERVED: return GATE_PASSED;
+    case SLOT_DOWN:
+        addReplyErrorFormat(self, "Can not execute a command '%s' while the cluster is down", self->cmd->fullname);
+        return GATE_REFUSED;
+    case SLOT_DOWN_READS:
+        addReplyErrorFormat(self, "Can not execute a write command '%s' while the cluster is down and readonly",
+                            self->cmd->fullname);
+        return GATE_REFUSED;
+    default: return refuseScript(self, "Attempted to access a non local key in a cluster node");
+    }
+}
+
 static gateResult scriptStaleGate(client *self) {
     if (self->cmd->flags & CMD_STALE) return GATE_PASSED;
     return refuseScript(self, "Can not execute the command on a stale replica");
@@ -58,6 +74,7 @@ void scriptContextInit(const char *(*product)(void)) {
     product_name = product;
     gateSetForScript(GATE_MEMORY, scriptMemoryGate);
     gateSetForScript(GATE_ACL, scriptAclGate);
+    gateSetForScript(GATE_CLUSTER, scriptClusterGate);
     gateSetForScript(GATE_STALE, scriptStaleGate);
 }
 
@@ -87,6 +104,7 @@ static void setUser(client *self, const client *caller) {
 void scriptContextBegin(scriptContext *script, client *self, client *caller) {
     *script = (scriptContext){
         .caller = caller, .self = self, .memory_full = memoryGateIsFull(caller), .targets = PROPAGATE_ALL};
+    script->slot = caller->req ? caller->req->slot : -1;
     debugAssert(self != caller && !is_running);
     current_context = script;
     script_clock_us = storeNowMs() * 1000;
@@ -120,17 +138,25 @@ static void setCommand(client *self, const parsedCommand *req) {
     self->argc = req->argc;
 }
 
+/* The keys that a script declares and touches have one slot, unless it is a script that may cross slots. */
+static bool slotAllows(scriptContext *script, const parsedCommand *req) {
+    if (req->slot < 0) return true;
+    if (script->slot < 0) script->slot = req->slot;
+    if (likely(!script->one_slot || script->slot == req->slot)) return true;
+    return addReplyError(script->self, "Script attempted to access keys that do not hash to the same slot");
+}
+
 /* A script that has written goes on if replicas are lost meanwhile: a half-applied script is worse. */
 static bool gatesPass(scriptContext *script, const parsedCommand *req) {
     unsigned stages = script->has_written ? ~(1u << GATE_REPLICAS) : ~0u;
-    unsigned first = script->read_only ? 1u << GATE_MEMORY | 1u << GATE_ACL
-                                       : ~0u; /* checked before the read-only check */
+    const unsigned before_read_only = 1u << GATE_MEMORY | 1u << GATE_ACL | 1u << GATE_CLUSTER;
+    unsigned first = script->read_only ? before_read_only : ~0u;
     setCommand(script->self, req);
     bool pass = gatesRunForScript(script->self, stages & first) == GATE_PASSED;
     if (script->read_only)
         pass = pass && readOnlyAllows(script, req) && gatesRunForScript(script->self, stages & ~first) == GATE_PASSED;
     script->self->req = NULL;
-    return pass;
+    return pass && slotAllows(script, req);
 }
 
 static bool commandMayRun(scriptContext *script, const parsedCommand *req) {

@@ -17,7 +17,9 @@ typedef struct scriptContext {
     bool read_only;   /* it may not write */
     bool allow_oom;   /* it may use memory although maxmemory is reached */
     bool memory_full; /* maxmemory was reached when it began */
+    bool one_slot;    /* cluster mode: all keys that it touches must have one slot */
     bool has_written; /* it has begun a command that writes: it cannot be aborted any more */
+    int slot;         /* of the first key that was declared or touched; -1: none so far, or no cluster */
     uint32_t targets; /* PROPAGATE_: the targets of its changes */
     monotime now;     /* when its last command began, or ended */
 } scriptContext;
@@ -38,7 +40,7 @@ void scriptContextInit(const char *(*product)(void));
 void scriptContextAllowNoScript(bool on);
 
 /* Begins a script of `caller`: puts `self` into the caller's database and RESP2, and initializes `script`. The caller
- * of the function may then set read_only, allow_oom and targets. */
+ * of the function may then set read_only, allow_oom, one_slot and targets. */
 void scriptContextBegin(scriptContext *script, client *self, client *caller);
 /* Runs the command of a record that recordComplete() has made. Its reply, or the error if it may not run, is the whole
  * output of script->self. */

@@ -51,7 +51,6 @@ static struct {
 /* ---- Names ---------------------------------------------------------------------------------------- */
 
 static const settingName save_behavior_names[] = {{"sync", 0}, {"best-effort", 1}, {NULL, 0}};
-static const settingName endpoint_names[] = {{"ip", 0}, {"hostname", 1}, {"unknown-endpoint", 2}, {NULL, 0}};
 
 /* ---- Checks --------------------------------------------------------------------------------------- */
 
@@ -154,9 +153,6 @@ static const setting rows[] = {
     BOOL_SETTING("cluster-allow-replica-migration", pending_settings.cluster_allow_replica_migration, true,
                  .flags = KEPT),
     BOOL_SETTING("cluster-require-full-coverage", pending_settings.cluster_require_full_coverage, true, .flags = KEPT),
-    BOOL_SETTING("cluster-allow-reads-when-down", pending_settings.cluster_allow_reads_when_down, false, .flags = KEPT),
-    BOOL_SETTING("cluster-allow-pubsubshard-when-down", pending_settings.cluster_allow_pubsubshard_when_down, true,
-                 .flags = KEPT),
     MEMORY_SETTING("cluster-link-sendbuf-limit", pending_settings.cluster_link_sendbuf_limit, 0, 0, .flags = KEPT),
     INT_SETTING("cluster-manual-failover-timeout", pending_settings.cluster_manual_failover_timeout, 5000, 1, INT_MAX,
                 .flags = KEPT),
@@ -167,8 +163,6 @@ static const setting rows[] = {
                 LLONG_MAX, .flags = KEPT),
     MEMORY_SETTING("slot-migration-max-failover-repl-bytes", pending_settings.slot_migration_max_failover_repl_bytes, 0,
                    -1, .flags = KEPT),
-    ENUM_SETTING("cluster-preferred-endpoint-type", pending_settings.cluster_preferred_endpoint_type, 0, endpoint_names,
-                 .flags = KEPT),
     STRING_SETTING("cluster-announce-ip", pending_settings.cluster_announce_ip, NULL, .flags = KEPT,
                    .empty_is_null = true, .check = checkNodeIp),
     INT_SETTING("cluster-announce-port", pending_settings.cluster_announce_port, 0, 0, PORT_MAX, .flags = KEPT),

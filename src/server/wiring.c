@@ -61,6 +61,7 @@
 #include "session_output.h"
 #include "setting_table.h"
 #include "sliced.h"
+#include "slot_check.h"
 #include "snapshot.h"
 #include "store_state.h"
 #include "conn_detach.h"
@@ -126,6 +127,7 @@ void wiringHooks(void) {
     gateSet(GATE_PROTECTED, protectedGate);
     gateSet(GATE_TRANSACTION, transactionGate);
     gateSet(GATE_ACL, aclGate);
+    gateSet(GATE_CLUSTER, slotGate);
     gateSet(GATE_REDIRECT, primaryRedirectGate);
     gateSet(GATE_MEMORY, memoryGate);
     gateSet(GATE_DISK, diskGate);

@@ -20,6 +20,7 @@
 #include "panic.h"
 #include "script_context.h"
 #include "reply.h"
+#include "slot_table.h"
 #include "zmalloc.h"
 
 #include <errno.h>
@@ -139,6 +140,10 @@ void flushallCommand(client *c) { flushGeneric(c, ALL_DBS); }
 /* A client keeps the number of its database, so after SWAPDB it sees the other database's keys. */
 void swapdbCommand(client *c) {
     int first, second;
+    if (slots_enabled) {
+        addReplyError(c, "SWAPDB is not allowed in cluster mode");
+        return;
+    }
     if (!getIntFromArg(c, 1, &first, "invalid first DB index") ||
         !getIntFromArg(c, 2, &second, "invalid second DB index"))
         return;

@@ -23,6 +23,7 @@
 #include "script_context.h"
 #include "propagate.h"
 #include "rng.h"
+#include "slot_table.h"
 #include "sort_pattern.h"
 #include "typed_key.h"
 #include "value_list.h"
@@ -63,6 +64,11 @@ static bool addGet(sortOptions *opts, slice pattern, uint32_t most) {
     return true;
 }
 
+/* In a cluster the keys that a pattern names must be in the slot of the command's key. */
+static bool clusterAllows(const client *c, slice pattern) {
+    return likely(!slots_enabled) || sortPatternSlot(pattern) == c->req->slot;
+}
+
 static void optionsFree(sortOptions *opts) {
     if (opts->get != opts->few) zfree(opts->get);
 }
@@ -91,10 +97,18 @@ static uint32_t takeOption(client *c, uint32_t at, bool may_store, sortOptions *
         opts->by = sortPatternOf(c->argv[at + 1]);
         opts->has_by = opts->by.has_star;
         opts->unsorted |= !opts->has_by;
-        if (!opts->has_by || aclMayReadAllKeys(c)) return 2;
+        if (!opts->has_by) return 2;
+        if (!clusterAllows(c, c->argv[at + 1]))
+            return addReplyError(c,
+                                 "BY option of SORT denied in Cluster mode when keys formed by the pattern may be in "
+                                 "different slots.");
+        if (aclMayReadAllKeys(c)) return 2;
         return addReplyError(c, "BY option of SORT denied due to insufficient ACL permissions.");
     }
     if (sliceIs(word, "get") && left >= 1) {
+        if (!sliceIs(c->argv[at + 1], "#") && !clusterAllows(c, c->argv[at + 1]))
+            return addReplyError(c, "GET option of SORT denied in Cluster mode when keys formed by the pattern may be "
+                                    "in different slots.");
         if (!aclMayReadAllKeys(c))
             return addReplyError(c, "GET option of SORT denied due to insufficient ACL permissions.");
         if (addGet(opts, c->argv[at + 1], c->argc)) return 2;

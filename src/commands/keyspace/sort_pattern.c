@@ -14,6 +14,7 @@
 
 #include "db.h"
 #include "dict.h"
+#include "hash.h"
 #include "value_hash.h"
 #include "zmalloc.h"
 
@@ -49,6 +50,23 @@ sortPattern sortPatternOf(slice text) {
     }
     p.after = sliceOf(after, (size_t)(end - after));
     return p;
+}
+
+/* As in Valkey, every special character of glob patterns counts as variable, although SORT replaces only the star. */
+static bool isVariable(char c) { return c == '*' || c == '?' || c == '[' || c == '\\'; }
+
+static bool hasVariable(const char *from, const char *to) {
+    while (from < to && !isVariable(*from)) from++;
+    return from < to;
+}
+
+/* Text after the hash tag may vary. Text before it may not: an element could bring a tag of its own. */
+int sortPatternSlot(slice text) {
+    const char *end = text.ptr + text.len, *fixed_to = end;
+    const char *open = text.len ? memchr(text.ptr, '{', text.len) : NULL;
+    const char *close = open ? memchr(open + 1, '}', (size_t)(end - open - 1)) : NULL;
+    if (close && close > open + 1) fixed_to = close;
+    return hasVariable(text.ptr, fixed_to) ? -1 : keyHashSlot(text.ptr, text.len);
 }
 
 static size_t nameBytes(const sortPattern *p, size_t element) { return p->before.len + element + p->after.len; }

@@ -18,6 +18,8 @@ typedef struct sortPattern {
 } sortPattern;
 /* Parses an argument of BY or GET; the pattern borrows its text. */
 sortPattern sortPatternOf(slice text);
+/* Returns the hash slot that all keys named by the pattern have; -1 if that varies with the element. */
+int sortPatternSlot(slice text);
 
 typedef struct sortValue {
     robj *string; /* borrowed: the value of a key; NULL if a field was read, or nothing was found */

@@ -269,6 +269,12 @@ size_t pubsubSubscribers(pubsubKind kind, hashedKey name) {
     return t ? t->count : 0;
 }
 
+client *pubsubSubscriber(pubsubKind kind, hashedKey name) {
+    assertMainRole();
+    const topic *t = findTopic(kind, name);
+    return t ? t->clients[0] : NULL;
+}
+
 void pubsubEachName(pubsubKind kind, void (*fn)(void *arg, slice name), void *arg) {
     assertMainRole();
     dictIterator it;

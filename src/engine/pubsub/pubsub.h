@@ -39,6 +39,8 @@ void pubsubPublish(pubsubKind kind, hashedKey channel, pubsubMessage *m);
 size_t pubsubNames(pubsubKind kind);
 /* Returns the number of subscribers of that name. */
 size_t pubsubSubscribers(pubsubKind kind, hashedKey name);
+/* Returns a subscriber of that name; NULL if it has none. */
+client *pubsubSubscriber(pubsubKind kind, hashedKey name);
 /* Calls `fn` for each channel or shard channel that has subscribers. */
 void pubsubEachName(pubsubKind kind, void (*fn)(void *arg, slice name), void *arg);
 /* Asserts the numbered invariants of pubsub.c and those of the topics. */

@@ -77,6 +77,9 @@ static const settingName yield_names[] = {{"when-due", YIELD_WHEN_DUE}, {"always
 static const settingName pubsub_names[] = {
     {"allchannels", ACL_CHANNELS_ALL}, {"resetchannels", ACL_CHANNELS_NONE}, {NULL, 0}};
 
+static const settingName endpoint_names[] = {
+    {"ip", ENDPOINT_IP}, {"hostname", ENDPOINT_HOSTNAME}, {"unknown-endpoint", ENDPOINT_UNKNOWN}, {NULL, 0}};
+
 static const setting rows[] = {
     BYTES_SETTING("requirepass", engine_settings.requirepass, NULL, .flags = SETTING_SENSITIVE, .empty_is_null = true),
     STRING_SETTING("aclfile", engine_settings.aclfile, NULL, .flags = SETTING_IMMUTABLE, .empty_is_null = true),
@@ -105,6 +108,10 @@ static const setting rows[] = {
     STRING_SETTING("notify-keyspace-events-stream", engine_settings.event_stream, NULL, .empty_is_null = true),
     INT_SETTING("notify-keyspace-events-stream-maxlen", engine_settings.event_stream_maxlen, 10000, 1, 1000000000),
     MEMORY_SETTING("notify-keyspace-events-stream-value-max", engine_settings.event_stream_value_max, 4096, 0),
+    BOOL_SETTING("cluster-allow-reads-when-down", engine_settings.cluster_allow_reads_when_down, false),
+    BOOL_SETTING("cluster-allow-pubsubshard-when-down", engine_settings.cluster_allow_pubsubshard_when_down, true),
+    ENUM_SETTING("cluster-preferred-endpoint-type", engine_settings.cluster_preferred_endpoint_type, ENDPOINT_IP,
+                 endpoint_names),
     ENUM_SETTING("yield", engine_settings.yield, YIELD_WHEN_DUE, yield_names, .flags = SETTING_HIDDEN),
     SETTINGS_END,
 };

@@ -17,6 +17,9 @@ enum { YIELD_WHEN_DUE, YIELD_ALWAYS };
 
 enum { ACL_CHANNELS_NONE, ACL_CHANNELS_ALL }; /* channels that a new user may access */
 
+/* How redirections name a node of a cluster. */
+typedef enum { ENDPOINT_IP, ENDPOINT_HOSTNAME, ENDPOINT_UNKNOWN } endpointType;
+
 typedef struct engineSettings {
     char *requirepass;      /* owns; an sds; password of the default user; NULL: none */
     char *aclfile;          /* owns; NULL: users are in the configuration file */
@@ -33,6 +36,8 @@ typedef struct engineSettings {
     bool slice_large_values;           /* long commands serve others meanwhile (engine/sliced.h) */
     char *event_stream;                /* owns; key of the streams of events; NULL: none */
     long long event_stream_maxlen, event_stream_value_max;
+    bool cluster_allow_reads_when_down, cluster_allow_pubsubshard_when_down;
+    int cluster_preferred_endpoint_type;         /* endpointType */
     int npercentiles;                            /* percentiles of INFO latencystats, in the order of the setting */
     double percentiles[LATENCY_PERCENTILES_MAX]; /* 0..100 */
 } engineSettings;

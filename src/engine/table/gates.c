@@ -19,7 +19,7 @@ uint32_t gates_enabled;
 static gateFn *entries[GATE_STAGES], *script_entries[GATE_STAGES];
 
 /* Gates that have one check function for commands of clients and of scripts. */
-#define SCRIPT_SHARES (1u << GATE_PROTECTED | 1u << GATE_CLUSTER | 1u << GATE_DISK | 1u << GATE_REPLICAS)
+#define SCRIPT_SHARES (1u << GATE_PROTECTED | 1u << GATE_DISK | 1u << GATE_REPLICAS)
 
 void gateSet(gateStage stage, gateFn *fn) {
     serverAssert(stage < GATE_STAGES && !entries[stage]);
@@ -69,7 +69,7 @@ gateResult gatesRun(client *c, gateStage first, gateStage last) {
 }
 
 gateResult gatesRunForScript(client *self, unsigned stages) {
-    static const gateStage with_own_check[] = {GATE_MEMORY, GATE_ACL, GATE_STALE};
+    static const gateStage with_own_check[] = {GATE_MEMORY, GATE_ACL, GATE_CLUSTER, GATE_STALE};
     assertMainRole();
     unsigned wanted = enabledFor(self) & stages;
     for (size_t i = 0; i < array_len(with_own_check); i++) {

@@ -62,9 +62,9 @@ extern uint32_t gates_enabled;
  * its result. GATE_PROTECTED counts as enabled for commands with CMD_PROTECTED. */
 gateResult gatesRun(client *c, gateStage first, gateStage last);
 /* Does the same for a command of a script, whose client is `self`. Checks the enabled ones of `stages` (a bit each) in
- * the order in which scripts expect the errors: GATE_MEMORY, GATE_ACL and GATE_STALE with the functions of
- * gateSetForScript(), then GATE_PROTECTED, GATE_CLUSTER, GATE_DISK and GATE_REPLICAS. The script's own command has
- * passed the others, which are not checked again. */
+ * the order in which scripts expect the errors: GATE_MEMORY, GATE_ACL, GATE_CLUSTER and GATE_STALE with the functions
+ * of gateSetForScript(), then GATE_PROTECTED, GATE_DISK and GATE_REPLICAS. The script's own command has passed the
+ * others, which are not checked again. */
 gateResult gatesRunForScript(client *self, unsigned stages);
 
 /* The error of GATE_STALE. */

@@ -10,6 +10,7 @@
 #include "command_table.h"
 #include "gates.h"
 #include "reply.h"
+#include "slot_table.h"
 
 #include <string.h>
 #include <strings.h>
@@ -78,6 +79,10 @@ uint32_t scriptCommandFlags(uint32_t command_flags, uint32_t flags) {
 }
 
 bool scriptMayRun(client *c, uint32_t flags, bool read_only, bool memory_full) {
+    if (slots_enabled && flags & SCRIPT_NO_CLUSTER) {
+        addReplyError(c, "Can not run script on cluster, 'no-cluster' flag is set.");
+        return false;
+    }
     if (gateStaleIsEnabled() && !(flags & SCRIPT_ALLOW_STALE)) {
         addReplyError(c, STALE_ERROR);
         return false;

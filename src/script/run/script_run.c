@@ -230,6 +230,7 @@ void scriptCallRun(client *c, const scriptCall *what) {
     if (!scriptMayRun(c, what->flags, what->read_only, run.context.memory_full)) return;
     run.context.read_only = what->read_only || what->flags & SCRIPT_NO_WRITES;
     run.context.allow_oom = what->flags & SCRIPT_ALLOW_OOM;
+    run.context.one_slot = !(what->flags & (SCRIPT_UNDECLARED | SCRIPT_ALLOW_CROSS_SLOT_KEYS));
     running = &run;
     runCheck();
     scriptRunCall(&run);

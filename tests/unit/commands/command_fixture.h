@@ -7,12 +7,25 @@
 #include "blocking.h"
 #include "command_defs.h"
 #include "command_table.h"
+#include "engine.h"
 #include "pubsub.h"
+#include "transaction_queue.h"
 
 __attribute__((weak)) bool fixture_has_commands;
 static inline void fixtureCommands(void) {
     if (!fixture_has_commands) commandsRegister();
     fixture_has_commands = true;
+}
+
+/* The commands of engine, and MULTI with its gates. */
+__attribute__((weak)) bool fixture_has_transactions;
+static inline void fixtureTransactions(void) {
+    if (fixture_has_transactions) return;
+    fixture_has_transactions = true;
+    engineCommandsRegister();
+    transactionQueueInit();
+    gateSet(GATE_TRANSACTION, transactionGate);
+    gateSet(GATE_QUEUE, queueGate);
 }
 
 __attribute__((weak)) bool fixture_has_pubsub;

@@ -208,10 +208,7 @@ static void begin(void) {
     fixtureBackground();
     objectTypesRegister();
     fixtureCommands();
-    engineCommandsRegister();
-    transactionQueueInit();
-    gateSet(GATE_TRANSACTION, transactionGate);
-    gateSet(GATE_QUEUE, queueGate);
+    fixtureTransactions();
     fixtureBlocking(unblocked);
     fixturePubsub();
     propagateInit();
