@@ -24,6 +24,7 @@
 #include "pause.h"
 #include "primary_link.h"
 #include "replicas.h"
+#include "slot_table.h"
 #include "reply.h"
 #include "repl_stream.h"
 
@@ -217,6 +218,10 @@ void failoverCommand(client *c) {
     assertMainThread();
     failoverWords w = {.port = 0};
     failoverCheck();
+    if (slots_enabled) {
+        addReplyError(c, "FAILOVER not allowed in cluster mode. Use CLUSTER FAILOVER command instead.");
+        return;
+    }
     if (c->argc == 2 && sliceIs(c->argv[1], "abort")) {
         abortByCommand(c);
         return;

@@ -24,6 +24,7 @@
 #include "role_cmds.h"
 #include "sds.h"
 #include "sync_cause.h"
+#include "slot_table.h"
 #include "repl_stream.h"
 
 #include <stdio.h>
@@ -34,6 +35,7 @@
 psyncStats psync_stats;
 static gateFn *monitors_gate;        /* const after boot */
 static void (*on_getack)(client *c); /* const after boot */
+static const char *refusal_of_all;   /* no replica may synchronize; NULL: they may */
 
 void psyncInit(gateFn *monitors, void (*getack)(client *c)) {
     debugAssert(!monitors_gate);
@@ -130,8 +132,11 @@ static bool tryPartial(client *c, replicaState *r, syncCause *cause) {
     return true;
 }
 
+void psyncRefuseAll(const char *error) { refusal_of_all = error; }
+
 /* Returns the error reply if the client cannot synchronize now, or NULL if it can. */
 static const char *psyncRefusal(const client *c, const replicaState *r) {
+    if (refusal_of_all) return refusal_of_all;
     if (failoverNow() != FAILOVER_NONE) return "-NOMASTERLINK Can't SYNC while failing over";
     if (primaryLinkIsOn() && !primaryLinkIsUp()) return "-NOMASTERLINK Can't SYNC while not connected with my master";
     if (c->output_bytes) return "SYNC and PSYNC are invalid with pending output";
@@ -312,8 +317,7 @@ static bool setOption(client *c, replicaState *r, uint32_t at) {
     } else if (sliceIs(name, "rdb-filter-only")) {
         return setFilter(c, r, at + 1);
     } else if (sliceIs(name, "set-cluster-node-id")) {
-        addReplyError(c, "This instance has cluster support disabled");
-        return false;
+        if (!slots_enabled) return addReplyError(c, "This instance has cluster support disabled");
     } else {
         addReplyErrorFormat(c, "Unrecognized REPLCONF option: %.*s", (int)name.len, name.ptr);
         return false;

@@ -19,6 +19,10 @@ gateResult replicaGate(client *c);
  * GETACK, with the client that has sent it. */
 void psyncInit(gateFn *monitors, void (*getack)(client *c));
 
+/* Refuses all replicas from now on, with that static error reply ("-CODE ..."); NULL: serves them again. They try again
+ * after "-NOMASTERLINK ...". */
+void psyncRefuseAll(const char *error);
+
 /* Counters of INFO: full synchronizations, and partial ones that were accepted or refused. */
 typedef struct psyncStats {
     long long full, partial_ok, partial_err;

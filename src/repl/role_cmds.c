@@ -15,6 +15,7 @@
 #include "replicas.h"
 #include "reply.h"
 #include "repl_stream.h"
+#include "slot_table.h"
 
 #include <strings.h>
 
@@ -76,6 +77,10 @@ static void roleFollow(client *c, slice host, long long port) {
 
 void replicaofCommand(client *c) {
     long long port;
+    if (slots_enabled) {
+        addReplyError(c, "REPLICAOF not allowed in cluster mode.");
+        return;
+    }
     if (failoverNow() != FAILOVER_NONE) {
         addReplyError(c, "REPLICAOF not allowed while failing over.");
         return;

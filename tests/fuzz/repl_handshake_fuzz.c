@@ -114,6 +114,8 @@ static linkJob *jobOf(uint8_t how) {
     job->dual_channel = how & 8;
     job->failover = how & 16;
     job->peeks = how & 2;
+    if (how & 64) strcpy(job->node_id, "89abcdef0123456789abcdef0123456789abcdef");
+    if (how & 128) strcpy(job->own_node_id, "fedcba9876543210fedcba9876543210fedcba98");
     job->offset = how & 32 ? 17 : -1;
     strcpy(job->id, how & 32 ? "0123456789abcdef0123456789abcdef01234567" : "?");
     return job;

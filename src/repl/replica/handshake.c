@@ -1,8 +1,8 @@
 /* handshake.c -- the handshake of a replica with its primary: authentication, REPLCONF and PSYNC.
  *
- *   PING, AUTH | REPLCONF listening-port, ip-address, capa, version | PSYNC --> +CONTINUE
- *                                                                          |-> +FULLRESYNC, newlines, $ header
- *                                                                          `-> +DUALCHANNELSYNC
+ *   PING, AUTH | REPLCONF listening-port, ip-address, capa, version ... | PSYNC --> +CONTINUE
+ *                                                                              |-> +FULLRESYNC, newlines, $ header
+ *                                                                              `-> +DUALCHANNELSYNC
  *
  * After the last, a second connection receives the RDB, and this one the replication stream from its offset on:
  *
@@ -10,7 +10,8 @@
  *   first    REPLCONF set-rdb-client-id | PSYNC from there --> +CONTINUE, the stream
  *   second   $ header
  *
- * An option of REPLCONF that an older primary does not know is refused by it; the handshake continues.
+ * An option of REPLCONF that an older primary does not know is refused by it; the handshake continues. In a cluster the
+ * replica asks CLUSTER MYID before PSYNC: another node may have got the address of its primary.
  *
  * Not here    when to connect, and to which server (primary_link.c); parsing the answers (psync_reply.c); the bytes of
  *             the RDB (snapshot_reader.c).
@@ -139,9 +140,33 @@ static bool announce(linkJob *job) {
     if (job->announce_ip) out = RESP_CAT_REQUEST(out, WORD("REPLCONF"), WORD("ip-address"), WORD(job->announce_ip));
     out = addCapabilities(job, out);
     out = RESP_CAT_REQUEST(out, WORD("REPLCONF"), WORD("version"), WORD(VALKEY_VERSION));
+    if (job->own_node_id[0])
+        out = RESP_CAT_REQUEST(out, WORD("REPLCONF"), WORD("set-cluster-node-id"), WORD(job->own_node_id));
     return sendTake(job, out) && readAuth(job) && readOptional(job, "REPLCONF listening-port") &&
            (!job->announce_ip || readOptional(job, "REPLCONF ip-address")) && readOptional(job, "REPLCONF capa") &&
-           readOptional(job, "REPLCONF version");
+           readOptional(job, "REPLCONF version") &&
+           (!job->own_node_id[0] || readOptional(job, "REPLCONF set-cluster-node-id"));
+}
+
+/* Reads a node's id, in a bulk string. A server that does not tell it (an error) may be the right one. */
+static bool readNodeId(linkJob *job) {
+    char line[LINK_LINE_MAX];
+    if (!readReply(job, line)) return false;
+    if (*line == '-') {
+        serverLog(LL_NOTICE, "(Non critical) Primary does not tell its node id: %s", line);
+        return true;
+    }
+    if (!readReply(job, line)) return false;
+    if (!strcmp(line, job->node_id)) return true;
+    serverLog(LL_WARNING, "The server at %s:%d is node %.*s, not the primary of this replica, node %s", job->host,
+              job->port, NODE_ID_LEN, line, job->node_id);
+    return false;
+}
+
+/* Returns whether the primary is the node that this replica is to follow. */
+static bool isRightNode(linkJob *job) {
+    if (!job->node_id[0]) return true;
+    return sendTake(job, RESP_CAT_REQUEST(sdsEmpty(), WORD("CLUSTER"), WORD("MYID"))) && readNodeId(job);
 }
 
 static bool sendPsync(linkJob *job) {
@@ -332,6 +357,6 @@ void handshakeWork(linkJob *job) {
     if (!linkConnect(job)) return;
     atomic_store_explicit(&job->step, LINK_STEP_HANDSHAKE, memory_order_relaxed);
     handshakeCheck(job);
-    if (sendPing(job) && announce(job)) requestSync(job);
+    if (sendPing(job) && announce(job) && isRightNode(job)) requestSync(job);
     handshakeCheck(job);
 }

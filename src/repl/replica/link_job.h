@@ -9,6 +9,7 @@
 #ifndef REPL_LINK_JOB_H
 #define REPL_LINK_JOB_H
 
+#include "cluster_types.h"
 #include "conn_unread.h"
 #include "connection.h"
 #include "psync_reply.h"
@@ -55,8 +56,10 @@ struct linkJob {
     sds user, password;   /* NULL without one */
     char *announce_ip;    /* NULL without one */
     long long announce_port;
-    char id[LINK_ID_BYTES + 1]; /* replication ID to request; "?" for a full synchronization */
-    long long offset;           /* first offset to request, counted from 1; -1 for a full synchronization */
+    char id[LINK_ID_BYTES + 1];        /* replication ID to request; "?" for a full synchronization */
+    char node_id[NODE_ID_LEN + 1];     /* id that CLUSTER MYID has to have there; empty: any server is right */
+    char own_node_id[NODE_ID_LEN + 1]; /* that of this server, for the primary; empty: none */
+    long long offset;                  /* first offset to request, counted from 1; -1 for a full synchronization */
     bool failover, skip_checksum, dual_channel;
     bool peeks;         /* find out whether the RDB has keys before the job ends */
     unsigned timeout_s; /* longest wait for the primary */

@@ -78,6 +78,7 @@ static struct {
     bool has_cursor;      /* ID, offset and database of the stream (repl_stream.c) are those of the dataset */
     bool for_failover;    /* PSYNC is to ask the other server to become the primary */
     bool was_up;
+    char own_node_id[NODE_ID_LEN + 1], node_id[NODE_ID_LEN + 1]; /* in a cluster: see primaryLinkSetNodes() */
     linkHistory history;
     uint64_t changed_ms;     /* monotonic: when the link went up or down */
     uint64_t snapshot_input; /* bytes of RDBs that previous jobs have received */
@@ -471,6 +472,8 @@ static bool fillIn(linkJob *job) {
     job->skip_checksum = job->tls && repl_settings.diskless_load != DISKLESS_LOAD_OFF;
     job->offset = -1;
     strcpy(job->id, "?");
+    memcpy(job->node_id, primary.node_id, sizeof(job->node_id));
+    memcpy(job->own_node_id, primary.own_node_id, sizeof(job->own_node_id));
     job->failover = primary.for_failover;
     job->peeks = keepDatasetMatters();
     if (primary.has_cursor) {
@@ -662,6 +665,11 @@ void primaryLinkFollow(const char *host, long long port) {
     linkCheck();
 }
 
+void primaryLinkSetNodes(const nodeId *own, const nodeId *expected) {
+    memcpy(primary.own_node_id, own->text, NODE_ID_LEN);
+    memcpy(primary.node_id, expected->text, NODE_ID_LEN);
+}
+
 bool primaryLinkTakeEmpty(void) {
     assertMainThread();
     linkCheck();
@@ -806,6 +814,7 @@ primaryFigures primaryLinkFigures(void) {
     } else if (primary.was_up) {
         f.down_since_s = (long long)((clockMonotonicMs() - primary.changed_ms) / 1000);
     }
+    f.has_offset = primary.has_cursor;
     fillSyncFigures(&f);
     debugAssert(f.read_offset >= f.applied_offset);
     return f;

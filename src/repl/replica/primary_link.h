@@ -16,6 +16,7 @@
 
 #include "ae.h"
 #include "client.h"
+#include "cluster_types.h"
 #include "gates.h"
 
 typedef enum {
@@ -45,6 +46,9 @@ bool primaryLinkIsOn(void);
 bool primaryLinkIsUp(void);
 /* Makes this server a replica of `host`, even if it already is a replica, of that server or another. Copies `host`. */
 void primaryLinkFollow(const char *host, long long port);
+/* Sets, in a cluster, the ids of this node and of the one that the next connections are to reach: connections to
+ * another node are closed before a synchronization. */
+void primaryLinkSetNodes(const nodeId *own, const nodeId *expected);
 /* If the present dataset is kept from the empty one of the primary (keep_dataset.h), takes the primary's at the next
  * attempt, which is made at once, and returns true. */
 bool primaryLinkTakeEmpty(void);
@@ -70,6 +74,7 @@ typedef struct primaryFigures {
     const char *role_word;                 /* state of the link as ROLE shows it */
     long long last_input_ago_s;            /* seconds since the last input; -1 unless the link is up */
     long long read_offset, applied_offset; /* 1 before there was a stream, as in Valkey */
+    bool has_offset;                       /* the offsets are those of the dataset */
     bool syncing;                          /* the primary has answered that it sends the dataset */
     /* Bytes of the RDB; the total is -1 before its header was read, and 0 if the RDB ends with a mark. */
     long long sync_total, sync_read, sync_input_ago_s;
