@@ -165,6 +165,12 @@ static void onAcceptable(aeEventLoop *loop, int fd, void *arg, int mask) {
 
 /* --- opening ----------------------------------------------------------------------------------------- */
 
+static void setUpSocket(int fd) {
+    anetNonBlock(NULL, fd);
+    anetCloexec(fd);
+    if (net_settings.socket_mark_id > 0) anetSetMark(NULL, fd, (uint32_t)net_settings.socket_mark_id);
+}
+
 static bool addListener(int fd, listenKind kind) {
     if (listeners.count == LISTENERS_MAX) {
         close(fd);
@@ -173,9 +179,7 @@ static bool addListener(int fd, listenKind kind) {
     listener *l = &listeners.at[listeners.count++];
     l->fd = fd;
     l->kind = kind;
-    anetNonBlock(NULL, fd);
-    anetCloexec(fd);
-    if (net_settings.socket_mark_id > 0) anetSetMark(NULL, fd, (uint32_t)net_settings.socket_mark_id);
+    setUpSocket(fd);
     return aeCreateFileEvent(listeners.loop, fd, AE_READABLE | AE_REENTRANT, onAcceptable, l) == C_OK;
 }
 
@@ -185,25 +189,44 @@ static bool isUnavailable(int err) {
            err == EPFNOSUPPORT || err == EAFNOSUPPORT;
 }
 
-/* Opens one address of `bind`. A leading '-' makes it optional; "*" and "::*" are all addresses of IPv4 and of IPv6. */
-static bool openAddress(const char *address, int port, listenKind kind) {
+/* Opens one address of `bind` and sets *fd; -1 if it cannot be opened. A leading '-' makes it optional; "*" and "::*"
+ * are all addresses of IPv4 and of IPv6. Returns false if it is required. */
+static bool openAddress(const char *address, int port, int *fd) {
     bool optional = address[0] == '-';
     if (optional) address++;
     char err[ANET_ERR_LEN];
     int backlog = (int)net_settings.tcp_backlog;
-    int fd = strchr(address, ':') ? anetTcp6Server(err, port, address, backlog, net_settings.mptcp)
-                                  : anetTcpServer(err, port, address, backlog, net_settings.mptcp);
-    if (fd >= 0) return addListener(fd, kind);
+    *fd = strchr(address, ':') ? anetTcp6Server(err, port, address, backlog, net_settings.mptcp)
+                               : anetTcpServer(err, port, address, backlog, net_settings.mptcp);
+    if (*fd >= 0) return true;
     int why = errno;
     serverLog(LL_WARNING, "Warning: Could not create server TCP listening socket %s:%d: %s", address, port, err);
     return optional && isUnavailable(why);
 }
 
 static bool openPort(long long port, listenKind kind) {
+    int fd;
     if (port == 0) return true;
-    for (int i = 0; i < net_settings.bind_count; i++)
-        if (!openAddress(net_settings.bind[i], (int)port, kind)) return false;
+    for (int i = 0; i < net_settings.bind_count; i++) {
+        if (!openAddress(net_settings.bind[i], (int)port, &fd)) return false;
+        if (fd >= 0 && !addListener(fd, kind)) return false;
+    }
     return true;
+}
+
+bool listenOpenOthers(int port, int *fds, size_t *count) {
+    bool ok = true;
+    *count = 0;
+    for (int i = 0; ok && i < net_settings.bind_count; i++) {
+        int *fd = &fds[*count];
+        ok = openAddress(net_settings.bind[i], port, fd);
+        if (*fd < 0) continue;
+        setUpSocket(*fd);
+        ++*count;
+    }
+    if (ok && *count) return true;
+    while (*count) close(fds[--*count]);
+    return false;
 }
 
 static bool openUnix(void) {

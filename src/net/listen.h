@@ -12,6 +12,10 @@
  * opened or there is none. */
 bool listenOpen(aeEventLoop *loop);
 void listenClose(void); /* at shutdown */
+/* Opens sockets for another port at the addresses of bind, for a caller that accepts on them itself. `fds` can hold
+ * BIND_MAX; sets *count. Returns false, with log lines and nothing open, if a required address cannot be opened or
+ * there is none. */
+bool listenOpenOthers(int port, int *fds, size_t *count) must_check;
 /* Call when a port or bind has changed: closes all sockets and opens those of the present settings. Returns false, with
  * *err set, if that fails: nothing is open then until it is called again with the old settings. */
 bool listenReopen(const char **err);

@@ -41,6 +41,8 @@ typedef struct fileMark {
 
 static struct {
     tlsContext *server, *client; /* counted; NULL if TLS is not in use */
+    tlsContext *node;            /* counted; NULL: none has been asked for */
+    unsigned changes;            /* times that contexts were replaced */
     bool started;
     bool (*reopen)(const char **err);
     fileMark files[WATCHED_FILES]; /* as they were when contexts were made, or could not be made, last */
@@ -107,8 +109,11 @@ static bool makeContexts(tlsContext **server, tlsContext **client) {
 static void useContexts(tlsContext *server, tlsContext *client) {
     tlsContextRelease(contexts.server);
     tlsContextRelease(contexts.client);
+    tlsContextRelease(contexts.node);
     contexts.server = server;
     contexts.client = client;
+    contexts.node = NULL;
+    contexts.changes++;
 }
 
 static bool renew(void) {
@@ -158,6 +163,19 @@ tlsContext *tlsClientContext(void) {
     if (!contexts.client && contexts.started) (void)renew();
     return contexts.client;
 }
+
+tlsContext *tlsNodeContext(void) {
+    char err[TLS_ERR_LEN];
+    assertMainRole();
+    if (contexts.node) return contexts.node;
+    tlsOptions o = optionsOf(TLS_SERVER);
+    o.peer = TLS_PEER_VERIFIED;
+    contexts.node = tlsContextCreate(TLS_SERVER, &o, err);
+    if (!contexts.node) serverLog(LL_WARNING, "%s", err);
+    return contexts.node;
+}
+
+unsigned tlsContextChanges(void) { return contexts.changes; }
 
 /* ---- Changes ----------------------------------------------------------------------------------------------------- */
 

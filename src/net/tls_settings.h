@@ -35,6 +35,12 @@ tlsContext *tlsServerContext(void);
 /* Returns the context of connections that this server opens, made at the first call and borrowed until the settings
  * change; NULL, after a log line, if it cannot be made. */
 tlsContext *tlsClientContext(void);
+/* Returns the context of connections that other nodes of a cluster open: each has to show a certificate that a CA of
+ * tls-ca-cert-file has signed, whatever tls-auth-clients says. Made at the first call and borrowed until the settings
+ * change; NULL, after a log line, if it cannot be made. */
+tlsContext *tlsNodeContext(void);
+/* Returns a number that grows when contexts are replaced, by a setting or a changed file. */
+unsigned tlsContextChanges(void);
 /* Reloads changed files every tls-auto-reload-interval seconds. Call once a second or more often. */
 void tlsCron(void);
 /* Registers the section "tls" of INFO. */
