@@ -8,8 +8,10 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "admin.h"
 
+#include "slot_table.h"
 #include "admin_settings.h"
 #include "clock.h"
+#include "cluster_settings.h"
 #include "identity.h"
 #include "info.h"
 #include "info_table.h"
@@ -36,7 +38,7 @@ static void version(infoOut *o) {
 static void machine(infoOut *o) {
     struct utsname name;
     uname(&name);
-    infoLine(o, "server_mode:standalone");
+    infoLine(o, "server_mode:%s", slots_enabled ? "cluster" : "standalone");
     infoLine(o, "os:%s %s %s", name.sysname, name.release, name.machine);
     infoLabel(o, "arch_bits", sizeof(long) * 8);
     infoLine(o, "monotonic_clock:%s", clockMonotonicInfo());
@@ -65,7 +67,7 @@ static void uptime(infoOut *o) {
 static void file(infoOut *o) { infoLabel(o, "config_file", settingFilePath() ? settingFilePath() : ""); }
 
 static void zone(infoOut *o) {
-    infoLabel(o, "availability_zone", admin_settings.availability_zone ? admin_settings.availability_zone : "");
+    infoLabel(o, "availability_zone", cluster_settings.availability_zone ? cluster_settings.availability_zone : "");
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------------- */

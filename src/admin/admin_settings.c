@@ -25,7 +25,6 @@ static const setting rows[] = {
                  .flags = SETTING_IMMUTABLE | SETTING_HIDDEN | SETTING_PENDING),
     BOOL_SETTING("hide-user-data-from-log", log_hide_user_data, true),
     BOOL_SETTING("extended-redis-compatibility", admin_settings.extended_redis_compatibility, false),
-    BYTES_SETTING("availability-zone", admin_settings.availability_zone, NULL),
     STRING_SETTING("debug-context", admin_settings.debug_context, NULL, .flags = SETTING_HIDDEN),
     SETTINGS_END,
 };

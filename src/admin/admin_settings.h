@@ -15,8 +15,7 @@ typedef struct adminSettings {
     int enable_debug_command, enable_module_command, enable_protected_configs; /* ACCESS_ */
     bool enable_debug_assert; /* has no effect: debugAssert() is chosen at build time */
     bool extended_redis_compatibility;
-    char *availability_zone; /* owns: an sds; NULL if not set */
-    char *debug_context;     /* owns: a text for the crash report */
+    char *debug_context; /* owns: a text for the crash report */
 } adminSettings;
 extern adminSettings admin_settings;
 

@@ -6,7 +6,9 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "identity.h"
 
+#include "slot_table.h"
 #include "admin_settings.h"
+#include "cluster_settings.h"
 #include "primary_link.h"
 #include "rng.h"
 #include "sds.h"
@@ -25,11 +27,11 @@ const char *identityProduct(void) { return admin_settings.extended_redis_compati
 
 serverIdentity identityForHello(void) {
     bool compatible = admin_settings.extended_redis_compatibility;
-    sds zone = admin_settings.availability_zone;
+    sds zone = cluster_settings.availability_zone;
     return (serverIdentity){
         .name = compatible ? "redis" : "valkey",
         .version = compatible ? REDIS_COMPATIBLE_VERSION : VALKEY_VERSION,
-        .mode = "standalone",
+        .mode = slots_enabled ? "cluster" : "standalone",
         .role = primaryLinkIsOn() ? "replica" : "master",
         .availability_zone = zone ? sdsSlice(zone) : sliceOf(NULL, 0),
     };

@@ -8,6 +8,7 @@
 
 #include "command_table.h"
 #include "gates.h"
+#include "pubsub.h"
 
 /* Call at startup. */
 void engineCommandsRegister(void);
@@ -38,5 +39,8 @@ void pubsubLeaveShardChannels(bool (*left)(slice channel));
 
 /* Call at startup, after commandTableSeal(). */
 void pubsubCommandsInit(void);
+/* Sets the function that passes what clients publish on to other nodes. Call at startup, in cluster mode. */
+typedef void pubsubForward(pubsubKind kind, slice channel, slice message);
+void pubsubSetForward(pubsubForward *fn);
 
 #endif

@@ -38,6 +38,8 @@ static const struct {
     /* They touch all databases (CMD_ALL_DBS), or those in their arguments. */
     {"flushall", ALL_KEYS},
     {"swapdb", ALL_KEYS | ARG_DBS},
+    {"cluster|flushslot", ALL_KEYS},
+    {"cluster|getkeysinslot", ALL_KEYS | ANY_DB}, /* as in Valkey: it is no command of the keyspace for ACL */
     {"copy", ARG_DBS},
     {"move", ARG_DBS},
     /* Its patterns make names of keys out of elements: aclMayReadAllKeys(). */

@@ -122,10 +122,16 @@ void pubsubLeaveShardChannels(bool (*left)(slice channel)) {
 
 /* ---- Publishing ---- */
 
+static pubsubForward *forward; /* NULL unless this server is a node of a cluster */
+
+void pubsubSetForward(pubsubForward *fn) { forward = fn; }
+
+/* In a cluster the message reaches replicas by the bus as well. */
 static void publish(client *c, pubsubKind kind) {
     pubsubMessage m = {.payload = c->argv[2], .from = c, .argument = 2};
     pubsubPublish(kind, clientKeyAt(c, 1), &m);
-    propagateAsSentTo(PROPAGATE_REPLICAS);
+    if (forward) forward(kind, c->argv[1], c->argv[2]);
+    else propagateAsSentTo(PROPAGATE_REPLICAS);
     if (m.failed) addReplyNoMemory(c);
     else addReplyLongLong(c, (long long)m.receivers);
 }

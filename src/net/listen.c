@@ -108,6 +108,7 @@ static void acceptClient(int fd, const char *ip, listenKind kind) {
     }
     clientIo *s = clientIoCreate(connectionOf(fd, kind), !authRequired());
     client *c = clientCreate(s, fd, peer, local, is_unix);
+    if (kind == LISTEN_TLS) c->flags |= CLIENT_TLS;
     authForget(c);
     s->session = c;
     rebalanceAdopt(s);

@@ -9,6 +9,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "startup.h"
 
+#include "cluster_settings.h"
 #include "hash.h"
 #include "log.h"
 #include "listen.h"
@@ -83,12 +84,13 @@ static void showLogo(void) {
              "       .--=====--.\n"
              "    .-'  _   _   '-.       Valkey %s, %zu bit\n"
              "   /    / \\ / \\     \\\n"
-             "  |     \\_/ \\_/      |     Running in standalone mode\n"
+             "  |     \\_/ \\_/      |     Running in %s mode\n"
              "  |    .--. .--.     |     Port: %lld\n"
              "   \\    '-._.-'     /      PID: %d\n"
              "    '-.          .-'\n"
              "       '--=====--'\n\n",
-             VALKEY_VERSION, sizeof(long) * 8, net_settings.port, (int)getpid());
+             VALKEY_VERSION, sizeof(long) * 8, cluster_settings.enabled ? "cluster" : "standalone", net_settings.port,
+             (int)getpid());
     serverLogRaw(text);
 }
 
@@ -98,7 +100,7 @@ void bannerShow(void) {
         showLogo();
         return;
     }
-    serverLog(LL_NOTICE, "Running mode=standalone, port=%lld.",
+    serverLog(LL_NOTICE, "Running mode=%s, port=%lld.", cluster_settings.enabled ? "cluster" : "standalone",
               net_settings.port ? net_settings.port : tls_settings.port);
     serverLog(LL_NOTICE, "PID: %d", (int)getpid());
 }

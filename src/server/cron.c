@@ -11,6 +11,7 @@
 #include "aof_rewrite.h"
 #include "backup_commands.h"
 #include "clock.h"
+#include "cluster.h"
 #include "debug.h"
 #include "defrag.h"
 #include "evict.h"
@@ -115,6 +116,7 @@ static long long onTick(aeEventLoop *loop, long long id, void *arg) {
     aofRewriteTick();
     snapshotTick();
     replTick();
+    clusterTick();
     scriptDebugTick();
     trackingTick();
     hotkeysTick();
@@ -170,6 +172,7 @@ static void evictNow(void) {
 static void onIteration(void) {
     activeExpireCycle(EXPIRE_CYCLE_FAST);
     evictNow();
+    clusterRuns();
 }
 
 static long long onSecond(aeEventLoop *loop, long long id, void *arg) {

@@ -11,6 +11,8 @@
 #include "bio.h"
 #include "child.h"
 #include "clock.h"
+#include "cluster.h"
+#include "cluster_settings.h"
 #include "config.h"
 #include "cron.h"
 #include "daemon.h"
@@ -139,6 +141,7 @@ int main(int argc, char **argv) {
         return 1;
     }
     applyHashSeed();
+    keyHashSetSlots(cluster_settings.enabled); /* wiringHooks() hashes a key */
     wiringHooks();
 
     daemonStart();
@@ -158,7 +161,7 @@ int main(int argc, char **argv) {
         return 1;
     }
     clientsInit();
-    dbInit((int)store_settings.databases);
+    dbInit(cluster_settings.enabled ? (int)cluster_settings.databases : (int)store_settings.databases);
     bannerShow();
     if (!aclFileStart()) return 1;
     netInit(loop);
@@ -179,11 +182,13 @@ int main(int argc, char **argv) {
     settingFileWarnPending();
     serverLog(LL_NOTICE, "Server initialized");
     metricsSetStartupMemory();
+    if (!clusterPrepare(loop)) return 1;
     primaryLinkPrepare();
     daemonNotifyStatus("Valkey is loading...");
     if (!datasetLoadAtStart()) return 1;
     forkOutlookAtStart();
     primaryLinkBegin();
+    if (!clusterBegin()) return 1;
     bannerReady();
     pendingSettingsWarn();
     notifyReady();

@@ -15,16 +15,11 @@ static const infoSection sections[] = {
     {"persistence", "Persistence", 50, INFO_DEFAULT | INFO_IN_CRASH},
     {"module_list", "Modules", 90, 0},
     {"modules", "Modules", 100, INFO_DEFAULT},
-    {"cluster", "Cluster", 140, INFO_DEFAULT | INFO_IN_CRASH},
-    {"cluster_info", "Cluster Info", 150, 0}, /* empty outside a cluster */
     {"scriptingengines", "Scripting Engines", 160, 0},
     {.name = NULL},
 };
 
-static void connections(infoOut *o) { infoGauge(o, "cluster_connections", 0, "Connections of the cluster's own bus."); }
-
 static void memory(infoOut *o) {
-    infoSize(o, "mem_cluster_links", 0, "Memory of links of the cluster's bus.");
     infoSize(o, "mem_cluster_slot_import", 0, "Memory of slots that come from another server.");
     infoSize(o, "mem_cluster_slot_export", 0, "Memory of slots that go to another server.");
 }
@@ -51,12 +46,13 @@ static void modules(infoOut *o) {
                 "options=[handle-repl-async-load|handle-atomic-slot-migration]");
 }
 
-static void cluster(infoOut *o) { infoGauge(o, "cluster_enabled", 0, "Whether the server is part of a cluster."); }
-
-static const infoFields fields[] = {
-    {"clients", 20, connections}, {"memory", 480, memory},       {"persistence", 290, children},
-    {"stats", 80, slotTraffic},   {"stats", 490, sanitizations}, {"module_list", 10, modules},
-    {"modules", 10, modules},     {"cluster", 10, cluster},      {.section = NULL}};
+static const infoFields fields[] = {{"memory", 490, memory},
+                                    {"persistence", 290, children},
+                                    {"stats", 80, slotTraffic},
+                                    {"stats", 490, sanitizations},
+                                    {"module_list", 10, modules},
+                                    {"modules", 10, modules},
+                                    {.section = NULL}};
 
 void pendingInfoRegister(void) {
     infoTableAddSections(sections);

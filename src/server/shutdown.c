@@ -18,6 +18,7 @@
 #include "blocking.h"
 #include "client_describe.h"
 #include "clock.h"
+#include "cluster.h"
 #include "daemon.h"
 #include "listen.h"
 #include "loading.h"
@@ -107,6 +108,7 @@ static bool saveBeforeExit(int flags) {
 static bool shutdownFinish(int flags) {
     if (!logIsWritten(flags) || !saveBeforeExit(flags)) return false;
     daemonNotifyStopping();
+    clusterEnd();
     listenClose();
     webStop();
     scriptDebugEndChildren();

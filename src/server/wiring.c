@@ -19,6 +19,8 @@
 #include "child.h"
 #include "client.h"
 #include "client_settings.h"
+#include "cluster.h"
+#include "cluster_settings.h"
 #include "command_defs.h"
 #include "command_table.h"
 #include "connection_cmds.h"
@@ -81,6 +83,7 @@ void wiringSettings(void) {
     persistSettingsRegister();
     scriptSettingsRegister();
     replSettingsRegister();
+    clusterSettingsRegister();
     webRegister();
     serverSettingsRegister();
     adminSettingsRegister();
@@ -98,6 +101,7 @@ void wiringInfo(void) {
     aofInfoRegister();
     scriptInfoRegister();
     replInfoRegister();
+    clusterInfoRegister();
     adminInfoRegister();
     serverInfoRegister();
     pendingInfoRegister();
@@ -112,6 +116,7 @@ void wiringCommands(void) {
     persistCommandsRegister();
     scriptCommandsRegister();
     replCommandsRegister();
+    clusterCommandsRegister();
     adminCommandsRegister();
     serverCommandsRegister();
 }

@@ -21,7 +21,7 @@ EXTENSIONS = {"io-threads-reply-offload", "repl-slow-writers", "replica-keep-fro
 HIDDEN = ["lua-enable-insecure-api", "key-load-delay", "rdb-key-save-delay", "io-threads-always-active",
           "enable-debug-assert", "debug-context", "min-io-threads-avoid-copy-reply", "min-string-size-avoid-copy-reply",
           "min-string-size-avoid-copy-reply-threaded", "cluster-ping-interval", "use-exit-on-panic",
-          "loading-process-events-interval-bytes"]
+          "loading-process-events-interval-bytes", "cluster-message-gossip-perc"]
 PROBES = ["", "yes", "NO", "0", "1", "-1", "5", "10", "007", " 5", "5 ", "99", "100", "101", "256", "257", "1000", "1001",
           "65535", "65536", "2147483647", "2147483648", "4294967296", "9223372036854775807", "9223372036854775808",
           "-2147483648", "-2147483649", "1k", "1kb", "3mb", "1gb", "1tb", "50%", "101%", "x/y", "a b", "no-such-value",

@@ -465,16 +465,16 @@ start_server {} {
 test "The log of a start names options that nothing reads, when they were set" {
     set dir [make_server_dir]
     set port [free_port]
-    write_file $dir/valkey.conf "port $port\nbind 127.0.0.1\nhz 20\ncluster-ping-interval 7\ncluster-node-timeout 3\nignore-warnings \"\"\n\
+    write_file $dir/valkey.conf "port $port\nbind 127.0.0.1\nhz 20\ncluster-slot-migration-log-max-len 7\nslot-migration-max-failover-repl-bytes 3\ncluster-node-timeout 3\nignore-warnings \"\"\n\
         enable-debug-assert yes\nbind-source-addr 127.0.0.1\nlocale-collate C\n"
     set server [dict create dir $dir port $port expect_exit 0 pid [launch $dir [list $dir/valkey.conf]]]
     await_ready $server
     set log [server_log $dir]
     assert_equal {} [stop_server $server]
-    assert_match "*cluster-ping-interval*" $log
-    assert_match "*cluster-node-timeout*" $log
+    assert_match "*cluster-slot-migration-log-max-len*" $log
+    assert_match "*slot-migration-max-failover-repl-bytes*" $log
     assert_match "*enable-debug-assert*" $log
-    foreach name {ignore-warnings bind-source-addr locale-collate} {
+    foreach name {ignore-warnings bind-source-addr locale-collate cluster-node-timeout} {
         assert_no_match "*$name*" $log
     }
     assert_no_match "* hz*" $log

@@ -221,7 +221,8 @@ test "The last words of a start say what options without effect do not give" {
         {--save 3600 1} "" \
         {--save 60 1 --appendonly yes} "" \
         {--save "" --replicaof 192.0.2.1 6379} "" \
-        {--save "" --cluster-enabled yes} "# WARNING: this server is not part of a cluster*: cluster-enabled)" \
+        {--save "" --cluster-enabled yes} "" \
+        {--save "" --cluster-slot-stats-enabled yes} "# WARNING: the time and the bytes of each slot*: cluster-slot-stats-enabled)" \
         {--save "" --tls-cluster yes} ""] {
         set dir [make_server_dir]
         set pid [launch $dir [list --port [free_port] --bind 127.0.0.1 --dir $dir {*}$arguments]]

@@ -7,7 +7,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 set support [file dirname [file normalize [info script]]]
-foreach part {patience resp_client assert server persist_mode waiting replicas} {
+foreach part {patience resp_client assert server persist_mode waiting replicas cluster} {
     source [file join $support $part.tcl]
 }
 

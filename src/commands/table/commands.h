@@ -17,10 +17,6 @@ void bitposCommand(client *c);
 void getbitCommand(client *c);
 void setbitCommand(client *c);
 
-/* cluster.def */
-void clusterDisabledCommand(client *c);
-void clusterKeyslotCommand(client *c);
-
 /* connection.def */
 void authCommand(client *c);
 void clientCachingCommand(client *c);

@@ -1,0 +1,58 @@
+/* cluster.h -- this server as a node of a cluster: its start and end, and what main asks of the cluster's machine.
+ *
+ * Runs on: main; functions that start or stop the node, main's own thread.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef CLUSTER_CLUSTER_H
+#define CLUSTER_CLUSTER_H
+
+#include "ae.h"
+#include "bus_thread.h"
+#include "machine.h"
+#include "slot_table.h"
+
+/* Adds the commands and INFO fields of this layer. Call at startup only. */
+void clusterCommandsRegister(void);
+void clusterInfoRegister(void);
+
+/* Const after clusterPrepare(). */
+static inline bool clusterIsEnabled(void) { return slots_enabled; }
+
+/* With cluster-enabled: locks and reads the nodes file and makes the machine; a replica knows its primary from then on.
+ * Call at startup before the dataset is loaded. Returns false, after a log line, if this server cannot be a node. */
+bool clusterPrepare(aeEventLoop *loop) must_check;
+/* Starts the bus: other nodes are reached and reach this one. Call when the dataset is loaded. Returns false, after a
+ * log line, on failure. */
+bool clusterBegin(void) must_check;
+/* Writes what the nodes file has to have, and ends the bus. Call at shutdown. */
+void clusterEnd(void);
+/* Call once in each loop iteration, and at each tick. */
+void clusterRuns(void);
+void clusterTick(void);
+
+/* Gives the machine a command, and executes the actions that are main's. Returns the reply ("+..." or "-..."), which
+ * the caller frees. */
+sds clusterRun(const clusterCommand *command) must_check;
+/* Lock the machine for reading: no step runs until clusterUnlock(). */
+const clusterMachine *clusterLock(void);
+void clusterUnlock(void);
+/* Writes the nodes file and waits for the disk. Returns 0 or errno. */
+int clusterSaveNow(void) must_check;
+const busStats *clusterBusCounters(void);
+/* Like busListLinks(). */
+size_t clusterLinks(busLinkFigures **list);
+clusterTime clusterNow(void);
+
+/* --- In cluster_actions.c: what the machine decides is done with the keyspace and with replication ------------------
+ * */
+
+/* Executes an action that is main's, but for a reply. */
+void clusterExecute(const clusterAction *a);
+/* Call when actions have been executed: copies the machine's view for redirections if it has changed. */
+void clusterActionsDone(void);
+/* Returns what this server's keyspace and replication are doing. */
+clusterLocal clusterLocalNow(void);
+/* Makes this server a replica of its primary in the nodes file, if that is known. Call before the dataset is loaded. */
+void clusterActionsInit(aeEventLoop *loop, const clusterMachine *m);
+
+#endif

@@ -1,0 +1,290 @@
+/* cluster_commands.c -- the subcommands of CLUSTER that change something: words become a clusterCommand.
+ *
+ * Here the words are checked (numbers, their count, options); what needs to know nodes and slots is checked by the
+ * machine, whose reply is passed on.
+ *
+ * Not here    subcommands that only read (cluster_reading.c); what a command does (cluster_core/machine_commands.c).
+ * Threads     main.
+ * Tests       tests/cluster/basics.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "cluster_commands.h"
+
+#include "cluster.h"
+#include "command_rows.h"
+#include "db_slots.h"
+#include "engine.h"
+#include "hash.h"
+#include "reply.h"
+
+#include <stdio.h>
+
+#include <arpa/inet.h>
+
+#define BUS_PORT_OFFSET 10000
+
+bool clusterCommandAllowed(client *c) {
+    return clusterIsEnabled() || addReplyError(c, "This instance has cluster support disabled");
+}
+
+/* Handles what does not exist in this version, whether or not cluster mode is on. */
+void clusterDisabledCommand(client *c) {
+    if (clusterCommandAllowed(c)) addReplyErrorFormat(c, "%s is not supported by this version", c->cmd->fullname);
+}
+
+void clusterHelpCommand(client *c) {
+    if (clusterCommandAllowed(c)) containerHelpCommand(c);
+}
+
+/* Works without cluster mode as well, as in Valkey. */
+void clusterKeyslotCommand(client *c) { addReplyLongLong(c, keyHashSlot(c->argv[2].ptr, c->argv[2].len)); }
+
+static void run(client *c, const clusterCommand *command) {
+    sds reply = clusterRun(command);
+    if (reply[0] == '-') addReplyErrorSlice(c, sdsSlice(reply));
+    else addReplyStatus(c, reply + 1);
+    sdsFree(reply);
+}
+
+/* Reads a node's name. */
+bool clusterNodeArg(client *c, uint32_t index, const char *error, nodeId *id) {
+    slice text = c->argv[index];
+    if (text.len == sizeof(id->text)) {
+        memcpy(id->text, text.ptr, sizeof(id->text));
+        return true;
+    }
+    return addReplyErrorFormat(c, error, (int)(text.len < 128 ? text.len : 128), text.ptr);
+}
+
+static bool argIs(const client *c, uint32_t index, const char *word) { return sliceIs(c->argv[index], word); }
+
+static bool slotArg(client *c, uint32_t index, unsigned *slot) {
+    long long n;
+    if (!getRangeLongFromArg(c, index, 0, CLUSTER_SLOTS - 1, &n, "Invalid or out of range slot")) return false;
+    *slot = (unsigned)n;
+    return true;
+}
+
+/* ---- Slots ---- */
+
+static bool addSlot(client *c, slotSet *slots, unsigned slot) {
+    if (slotSetHas(slots, slot)) return addReplyErrorFormat(c, "Slot %u specified multiple times", slot);
+    slotSetAdd(slots, slot);
+    return true;
+}
+
+static bool slotArgs(client *c, slotSet *slots) {
+    unsigned slot;
+    for (uint32_t i = 2; i < c->argc; i++)
+        if (!slotArg(c, i, &slot) || !addSlot(c, slots, slot)) return false;
+    return true;
+}
+
+static bool rangeArgs(client *c, slotSet *slots) {
+    unsigned first, last;
+    if (c->argc % 2) return addReplyErrorArity(c);
+    for (uint32_t i = 2; i < c->argc; i += 2) {
+        if (!slotArg(c, i, &first) || !slotArg(c, i + 1, &last)) return false;
+        if (first > last)
+            return addReplyErrorFormat(c, "start slot number %u is greater than end slot number %u", first, last);
+        for (unsigned slot = first; slot <= last; slot++)
+            if (!addSlot(c, slots, slot)) return false;
+    }
+    return true;
+}
+
+static void changeSlots(client *c, clusterCommandKind kind, bool (*read)(client *c, slotSet *slots)) {
+    slotSet slots = {{0}};
+    if (clusterCommandAllowed(c) && read(c, &slots)) run(c, &(clusterCommand){.kind = kind, .slots = &slots});
+}
+
+void clusterAddslotsCommand(client *c) { changeSlots(c, CLUSTER_ADD_SLOTS, slotArgs); }
+void clusterAddslotsrangeCommand(client *c) { changeSlots(c, CLUSTER_ADD_SLOTS, rangeArgs); }
+void clusterDelslotsCommand(client *c) { changeSlots(c, CLUSTER_DEL_SLOTS, slotArgs); }
+void clusterDelslotsrangeCommand(client *c) { changeSlots(c, CLUSTER_DEL_SLOTS, rangeArgs); }
+
+static void flushedKey(void *arg, serverDb *db, hashedKey key) {
+    unused(arg);
+    dbKeyChanged(db, key, NOTIFY_GENERIC, "del", 1);
+}
+
+/* Deletes the keys of a slot in all databases, also if this node does not own it. Each key is reported as deleted, so
+ * the time grows with their number; the memory of large values is freed in the background, with SYNC as well. */
+void clusterFlushslotCommand(client *c) {
+    unsigned slot;
+    if (!clusterCommandAllowed(c)) return;
+    if (c->argc > 4) {
+        addReplySubcommandSyntaxError(c);
+        return;
+    }
+    if (!slotArg(c, 2, &slot)) return;
+    if (c->argc == 4 && !argIs(c, 3, "SYNC") && !argIs(c, 3, "ASYNC")) {
+        addReplySyntaxError(c);
+    } else {
+        for (int i = 0; i < dbCount(); i++) (void)dbSlotDelete(dbGet(i), (int)slot, UINT64_MAX, flushedKey, NULL);
+        addReplyOk(c);
+    }
+}
+
+/* ---- Nodes ---- */
+
+/* Returns as much of a text as an error shows. */
+static slice cut(slice text) { return sliceOf(text.ptr, text.len < 128 ? text.len : 128); }
+
+static bool portArg(client *c, uint32_t index, const char *what, long long *port) {
+    slice text = cut(c->argv[index]);
+    char error[160];
+    snprintf(error, sizeof(error), "Invalid %s port specified: %.*s", what, (int)text.len, text.ptr);
+    return getLongLongFromArg(c, index, port, error);
+}
+
+static bool isAddress(const char *text) {
+    unsigned char bytes[16];
+    return inet_pton(AF_INET, text, bytes) == 1 || inet_pton(AF_INET6, text, bytes) == 1;
+}
+
+/* Reads the ports of MEET. */
+static bool meetPorts(client *c, clusterCommand *meet) {
+    long long port, bus_port;
+    if (!portArg(c, 3, "base", &port)) return false;
+    if (port <= 0 || port > UINT16_MAX) return addReplyError(c, "Port number is out of range");
+    bus_port = port + BUS_PORT_OFFSET;
+    if (c->argc == 5 && !portArg(c, 4, "bus", &bus_port)) return false;
+    if (bus_port <= 0 || bus_port > UINT16_MAX) return addReplyError(c, "Cluster bus port number is out of range");
+    meet->port = (uint16_t)port;
+    meet->bus_port = (uint16_t)bus_port;
+    return true;
+}
+
+static bool meetAddress(client *c, char ip[NODE_IP_LEN]) {
+    slice text = cut(c->argv[2]), port = cut(c->argv[3]);
+    snprintf(ip, NODE_IP_LEN, "%.*s", (int)text.len, text.ptr);
+    if (text.len < NODE_IP_LEN && isAddress(ip)) return true;
+    return addReplyErrorFormat(c, "Invalid node address specified: %.*s:%.*s", (int)text.len, text.ptr, (int)port.len,
+                               port.ptr);
+}
+
+void clusterMeetCommand(client *c) {
+    char ip[NODE_IP_LEN];
+    clusterCommand meet = {.kind = CLUSTER_MEET, .ip = ip};
+    if (!clusterCommandAllowed(c)) return;
+    if (c->argc > 5) addReplySubcommandSyntaxError(c);
+    else if (meetPorts(c, &meet) && meetAddress(c, ip)) run(c, &meet);
+}
+
+static void runWithNode(client *c, clusterCommandKind kind) {
+    clusterCommand command = {.kind = kind};
+    if (clusterNodeArg(c, 2, "Unknown node %.*s", &command.node)) run(c, &command);
+}
+
+void clusterForgetCommand(client *c) {
+    if (clusterCommandAllowed(c)) runWithNode(c, CLUSTER_FORGET);
+}
+
+void clusterReplicateCommand(client *c) {
+    if (!clusterCommandAllowed(c)) return;
+    if (c->argc == 4 && argIs(c, 2, "NO") && argIs(c, 3, "ONE")) {
+        run(c, &(clusterCommand){.kind = CLUSTER_REPLICATE_NO_ONE});
+    } else if (c->argc == 3) {
+        runWithNode(c, CLUSTER_REPLICATE);
+    } else {
+        addReplySubcommandSyntaxError(c);
+    }
+}
+
+void clusterFailoverCommand(client *c) {
+    clusterCommand failover = {.kind = CLUSTER_FAILOVER};
+    if (!clusterCommandAllowed(c)) return;
+    bool is_valid = true;
+    for (uint32_t i = 2; i < c->argc && is_valid; i++) {
+        if (argIs(c, i, "FORCE")) failover.force = true;
+        else if (argIs(c, i, "TAKEOVER")) failover.takeover = true;
+        else is_valid = false;
+    }
+    if (is_valid && c->argc <= 4) run(c, &failover);
+    else addReplySyntaxError(c);
+}
+
+/* ---- Epochs, RESET, the file ---- */
+
+void clusterBumpepochCommand(client *c) {
+    if (clusterCommandAllowed(c)) run(c, &(clusterCommand){.kind = CLUSTER_BUMP_EPOCH});
+}
+
+void clusterSetConfigEpochCommand(client *c) {
+    long long epoch;
+    if (!clusterCommandAllowed(c) || !getLongLongFromArg(c, 2, &epoch, NULL)) return;
+    if (epoch < 0) addReplyErrorFormat(c, "Invalid config epoch specified: %lld", epoch);
+    else run(c, &(clusterCommand){.kind = CLUSTER_SET_CONFIG_EPOCH, .epoch = (uint64_t)epoch});
+}
+
+void clusterFlushslotsCommand(client *c) {
+    if (clusterCommandAllowed(c)) run(c, &(clusterCommand){.kind = CLUSTER_FLUSH_SLOTS});
+}
+
+void clusterResetCommand(client *c) {
+    if (!clusterCommandAllowed(c)) return;
+    bool hard = c->argc == 3 && argIs(c, 2, "HARD");
+    if (c->argc > 3) addReplySubcommandSyntaxError(c);
+    else if (c->argc == 3 && !hard && !argIs(c, 2, "SOFT")) addReplySyntaxError(c);
+    else run(c, &(clusterCommand){.kind = CLUSTER_RESET, .hard = hard});
+}
+
+void clusterSaveconfigCommand(client *c) {
+    if (!clusterCommandAllowed(c)) return;
+    int error = clusterSaveNow();
+    if (error) addReplyErrorFormat(c, "error saving the cluster node config: %s", strerror(error));
+    else addReplyOk(c);
+}
+
+/* ---- SETSLOT ---- */
+
+/* Reads TIMEOUT at the end of SETSLOT; other words there are ignored, as by Valkey. */
+static bool setslotTimeout(client *c, uint32_t first) {
+    long long ms;
+    for (uint32_t i = first; i < c->argc; i++) {
+        if (!argIs(c, i, "TIMEOUT")) continue;
+        if (i + 1 == c->argc) return addReplyError(c, "Missing timeout value");
+        if (!getLongLongFromArg(c, i + 1, &ms, "timeout is not an integer or out of range")) return false;
+        if (ms < 0) return addReplyError(c, "timeout is negative");
+        i++;
+    }
+    return true;
+}
+
+static bool slotHasKeys(unsigned slot) {
+    for (int i = 0; i < dbCount(); i++)
+        if (dbSlotSize(dbGet(i), (int)slot)) return true;
+    return false;
+}
+
+static bool setslotAction(client *c, clusterCommand *set) {
+    bool migrating = argIs(c, 3, "MIGRATING"), importing = argIs(c, 3, "IMPORTING"), node = argIs(c, 3, "NODE");
+    if (argIs(c, 3, "STABLE")) {
+        set->kind = CLUSTER_SET_STABLE;
+        return setslotTimeout(c, 4);
+    }
+    if ((!migrating && !importing && !node) || c->argc < 5)
+        return addReplyError(c, "Invalid CLUSTER SETSLOT action or number of arguments. Try CLUSTER HELP");
+    set->kind = migrating ? CLUSTER_SET_MIGRATING : importing ? CLUSTER_SET_IMPORTING : CLUSTER_SET_OWNER;
+    const char *error = node ? "Unknown node %.*s" : "I don't know about node %.*s";
+    return setslotTimeout(c, 5) && clusterNodeArg(c, 4, error, &set->node);
+}
+
+void clusterSetslotCommand(client *c) {
+    clusterCommand set = {.from_primary = c->flags & CLIENT_PRIMARY};
+    if (!clusterCommandAllowed(c) || !slotArg(c, 2, &set.slot) || !setslotAction(c, &set)) return;
+    set.slot_has_keys = slotHasKeys(set.slot);
+    run(c, &set);
+}
+
+/* ---- The table ---- */
+
+static serverCommand rows[] = {
+#include "cluster_commands.def"
+};
+
+void clusterCommandsRegister(void) {
+    commandTableRegister(rows, array_len(rows));
+    commandSetMainThread("cluster"); /* a step may end with actions of replication */
+}
