@@ -74,6 +74,7 @@ void linkUp(clusterMachine *m, clusterLink *l) {
     n->connects = 0;
     n->asked_ms = m->now.mono_ms; /* what comes on this link answers what is sent on it */
     sendPing(m, l, nodeHas(n, NODE_MEET) ? BUS_MEET : BUS_PING);
+    manualLinkUp(m, n);
 }
 
 /* A node that does not connect to this one does not know it (any more): MEET makes it. */

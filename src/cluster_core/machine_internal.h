@@ -308,6 +308,8 @@ void manualTick(clusterMachine *m);
 /* Ends a manual failover, and resumes writes that are paused for it. When this node gets another role or primary, call
  * it after the action that says so. */
 void manualReset(clusterMachine *m);
+/* A link of this node to `n` is up: a request that may have been lost is sent again. */
+void manualLinkUp(clusterMachine *m, const clusterNode *n);
 void manualRequested(clusterMachine *m, clusterNode *sender); /* FAILOVER_START */
 void manualSawPaused(clusterMachine *m, clusterNode *sender, const busHeader *h);
 /* This node has voted for that replica: its claim of the slots may be on the way. */

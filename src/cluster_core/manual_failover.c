@@ -9,6 +9,10 @@
  *     election with forced votes (election.c)
  *     claims the slots ----------------------> becomes a replica, resumes writes
  *
+ * The request may be lost with its link: it is sent again when a link to the primary is up, until a paused frame has
+ * come. The primary's pause goes on until the deadline of the first one. If a frame comes that is not paused, the pause
+ * has ended, so that the offset does not count any more: the request is sent again.
+ *
  * FORCE begins with the election; TAKEOVER takes the slots without one. A failover that runs is not begun anew by an
  * equal or weaker request: two operators would cancel each other's. A primary that has voted for its replica stays
  * paused for longer: a claim that waits for a slow disk must not come after new writes.
@@ -51,8 +55,23 @@ static void electAtOnce(clusterMachine *m, bool from_primary) {
 }
 
 static void askPrimary(clusterMachine *m) {
-    machineLog(m, LL_NOTICE, "Manual failover user request accepted.");
-    sendBare(m, linkTo(m, nodeAt(m, m->myself->primary)), BUS_FAILOVER_START, 0);
+    clusterLink *l = linkTo(m, nodeAt(m, m->myself->primary));
+    if (l) sendBare(m, l, BUS_FAILOVER_START, 0);
+}
+
+void manualLinkUp(clusterMachine *m, const clusterNode *n) {
+    const manualFailover *f = &m->manual;
+    bool waits_for_pause = f->end_ms && f->by_me && !f->has_offset && !f->can_start;
+    if (!waits_for_pause || n->seat != m->myself->primary) return;
+    machineLog(m, LL_NOTICE, "A link to the primary is up: the manual failover is requested again.");
+    askPrimary(m);
+}
+
+/* The pause was that of an earlier request, and has ended: the primary may have new writes. */
+static void resumedTooSoon(clusterMachine *m) {
+    machineLog(m, LL_NOTICE, "The primary has resumed writes: the manual failover is requested again.");
+    m->manual.has_offset = false;
+    askPrimary(m);
 }
 
 const char *manualStart(clusterMachine *m, const clusterCommand *c) {
@@ -75,7 +94,10 @@ const char *manualStart(clusterMachine *m, const clusterCommand *c) {
     m->manual = (manualFailover){.end_ms = m->now.mono_ms + m->config.manual_failover_timeout_ms, .by_me = true};
     if (c->takeover) takeOver(m);
     else if (c->force) electAtOnce(m, c->from_primary);
-    else askPrimary(m);
+    else {
+        machineLog(m, LL_NOTICE, "Manual failover user request accepted.");
+        askPrimary(m);
+    }
     return NULL;
 }
 
@@ -92,8 +114,13 @@ static void startWhenApplied(clusterMachine *m) {
 
 void manualSawPaused(clusterMachine *m, clusterNode *sender, const busHeader *h) {
     manualFailover *f = &m->manual;
-    bool is_awaited = f->end_ms && f->by_me && !f->has_offset && sender->seat == m->myself->primary;
-    if (!is_awaited || !(h->marks & BUS_MARK_PAUSED)) return;
+    bool is_paused = h->marks & BUS_MARK_PAUSED;
+    bool is_awaited = f->end_ms && f->by_me && !f->can_start && sender->seat == m->myself->primary;
+    if (!is_awaited || is_paused == f->has_offset) return;
+    if (!is_paused) {
+        resumedTooSoon(m);
+        return;
+    }
     f->has_offset = true;
     f->primary_offset = h->offset;
     machineLog(m, LL_NOTICE, "Received replication offset for paused primary manual failover: %llu",
@@ -112,8 +139,10 @@ static clusterNode *successor(const clusterMachine *m) {
 
 void manualRequested(clusterMachine *m, clusterNode *sender) {
     manualFailover *f = &m->manual;
+    /* The same replica's request again does not make the pause longer. */
     bool is_mine = nodeIsPrimary(m->myself) && nodeIsReplica(sender) && sender->primary == m->myself->seat;
-    if (!is_mine || (f->end_ms && successor(m) && f->replica != sender->seat)) return;
+    bool is_running = f->end_ms && m->now.mono_ms < f->end_ms;
+    if (!is_mine || (is_running && (f->replica == sender->seat || successor(m)))) return;
     machineLog(m, LL_NOTICE, "Manual failover requested by replica %s.", nodeName(sender));
     uint64_t timeout = m->config.manual_failover_timeout_ms;
     *f = (manualFailover){.end_ms = m->now.mono_ms + timeout,

@@ -97,7 +97,7 @@ TEST(failover_that_takes_too_long_is_given_up_by_both) {
     smallFree(&c);
 }
 
-TEST(failover_that_has_not_reached_the_primary_is_begun_anew) {
+TEST(failover_that_has_no_offset_yet_is_begun_anew) {
     smallCluster c;
     start(&c, 4);
     c.nodes[0].main_waits = true;
@@ -105,11 +105,95 @@ TEST(failover_that_has_not_reached_the_primary_is_begun_anew) {
     smallCommand(&c, 3, plain);
     smallRun(&c, 3000);
     CHECK_EQ_STR(smallCommand(&c, 3, plain), "+OK");
-    CHECK_EQ_INT(c.nodes[0].paused, 2);
-    smallRun(&c, 4000);
-    CHECK_EQ_INT(c.nodes[0].resumed, 0);
+    CHECK_EQ_INT(c.nodes[3].sent[BUS_FAILOVER_START], 2);
+    CHECK_EQ_INT(c.nodes[0].paused, 1); /* the pause of the first one is asked for still */
+    smallRun(&c, 1500);
     c.nodes[0].local.pause = c.nodes[0].last_pause;
     smallRun(&c, 200);
+    CHECK_EQ_INT(c.nodes[3].became_primary, 1);
+    smallFree(&c);
+}
+
+/* Loses the frames on the link that node `from` has made to node `to`; neither knows it. Returns its number there. */
+static uint64_t loseFrames(smallCluster *c, int from, int to) {
+    for (size_t i = 0; i < c->link_count; i++) {
+        smallLink l = c->links[i];
+        if (l.a != from || l.b != to) continue;
+        c->links[i] = c->links[--c->link_count];
+        return l.a_link;
+    }
+    return 0;
+}
+
+TEST(failover_whose_request_is_lost_is_requested_again) {
+    smallCluster c;
+    start(&c, 4);
+    uint64_t link = loseFrames(&c, 3, 0);
+    CHECK_EQ_STR(smallCommand(&c, 3, plain), "+OK");
+    CHECK_EQ_INT(c.nodes[0].paused, 0);
+    smallStep(&c, 3, &(clusterEvent){.kind = CLUSTER_LINK_DOWN, .link = link});
+    smallRun(&c, 300);
+    CHECK_EQ_INT(c.nodes[3].sent[BUS_FAILOVER_START], 2);
+    CHECK_EQ_INT(c.nodes[0].paused, 1);
+    CHECK(logged(&c, 3, "Received replication offset for paused primary manual failover: 150\n"));
+    /* A link to another node, and one when the offset is known, repeat nothing. */
+    link = loseFrames(&c, 3, 1);
+    smallStep(&c, 3, &(clusterEvent){.kind = CLUSTER_LINK_DOWN, .link = link});
+    link = loseFrames(&c, 3, 0);
+    smallStep(&c, 3, &(clusterEvent){.kind = CLUSTER_LINK_DOWN, .link = link});
+    smallRun(&c, 300);
+    CHECK_EQ_INT(c.nodes[3].sent[BUS_FAILOVER_START], 2);
+    setOffset(&c, 3, 150);
+    CHECK_EQ_INT(c.nodes[3].became_primary, 1);
+    smallRun(&c, 6000);
+    link = loseFrames(&c, 3, 0);
+    smallStep(&c, 3, &(clusterEvent){.kind = CLUSTER_LINK_DOWN, .link = link});
+    smallRun(&c, 300);
+    CHECK_EQ_INT(c.nodes[3].sent[BUS_FAILOVER_START], 2); /* it is over */
+    smallFree(&c);
+}
+
+TEST(failover_that_is_requested_again_is_not_longer) {
+    smallCluster c;
+    start(&c, 4);
+    busFrame f = {.type = BUS_FAILOVER_START, .header = c.nodes[3].last_sent[BUS_PING]};
+    smallReceive(&c, 0, 3, &f);
+    uint64_t pause = c.nodes[0].last_pause;
+    for (int i = 0; i < 49; i++) {
+        smallRun(&c, 100);
+        smallReceive(&c, 0, 3, &f);
+        CHECK(c.nodes[0].paused == 1 && c.nodes[0].last_pause == pause && !c.nodes[0].resumed);
+    }
+    c.now.mono_ms += 100; /* the deadline is there, and no tick has noticed it: a request is a new one */
+    smallReceive(&c, 0, 3, &f);
+    CHECK(c.nodes[0].paused == 2 && c.nodes[0].last_pause == pause + 1 && !c.nodes[0].resumed);
+    smallRun(&c, 5000);
+    CHECK_EQ_INT(c.nodes[0].resumed, 1);
+    smallReceive(&c, 0, 3, &f);
+    CHECK_EQ_INT(c.nodes[0].paused, 3);
+    smallFree(&c);
+}
+
+TEST(failover_does_not_count_the_offset_of_a_pause_that_has_ended) {
+    smallCluster c;
+    start(&c, 4);
+    c.nodes[0].config.manual_failover_timeout_ms = 1000;
+    smallConfigure(&c, 0);
+    smallCommand(&c, 3, plain);
+    smallRun(&c, 900);
+    CHECK_EQ_INT(c.nodes[0].paused, 1);
+    c.nodes[0].main_waits = true;
+    smallRun(&c, 1000); /* the pause ends; the next ping of node 0 is not paused */
+    CHECK_EQ_INT(c.nodes[0].resumed, 1);
+    CHECK_EQ_INT(c.nodes[0].paused, 2);
+    CHECK(logged(&c, 3, "The primary has resumed writes: the manual failover is requested again.\n"));
+    c.nodes[0].local.offset = 180;
+    setOffset(&c, 3, 170);
+    CHECK_EQ_INT(c.nodes[3].sent[BUS_VOTE_REQUEST], 0);
+    c.nodes[0].local.pause = c.nodes[0].last_pause;
+    smallRun(&c, 200);
+    CHECK(logged(&c, 3, "Received replication offset for paused primary manual failover: 180\n"));
+    setOffset(&c, 3, 180);
     CHECK_EQ_INT(c.nodes[3].became_primary, 1);
     smallFree(&c);
 }
