@@ -25,6 +25,14 @@ static unsigned headerFlags(const clusterMachine *m) {
     return primary_failed && m->told.is_replica ? flags | NODE_PRIMARY_FAILED : flags;
 }
 
+/* A slot that this primary has given up is not claimed any more, though the file on disk has it: the node that has
+ * taken it may have a lower epoch. After a crash this node claims the slot again. */
+static void leaveOutGivenUp(const clusterMachine *m, slotSet *slots) {
+    const clusterNode *me = m->myself;
+    if (m->told.is_replica || !nodeIsPrimary(me)) return;
+    for (size_t i = 0; i < sizeof(slots->bytes); i++) slots->bytes[i] &= me->slots ? me->slots->bytes[i] : 0;
+}
+
 static void headerOfMyself(const clusterMachine *m, busHeader *h, unsigned marks) {
     const clusterConfig *c = &m->config;
     const toldState *told = &m->told;
@@ -40,6 +48,7 @@ static void headerOfMyself(const clusterMachine *m, busHeader *h, unsigned marks
                      .bus_port = c->bus_port,
                      .state = m->ok ? 0 : 1,
                      .marks = (uint8_t)(marks | (m->manual.is_paused ? BUS_MARK_PAUSED : 0))};
+    leaveOutGivenUp(m, &h->slots);
     memcpy(h->ip, c->ip, sizeof(h->ip));
 }
 

@@ -328,21 +328,7 @@ static void meetOfKnown(clusterMachine *m, clusterNode *sender) {
     if (out && out->is_up && since(m, sender->created_ms) > handshakeTimeout(m)) linkClose(m, out);
 }
 
-static void request(clusterMachine *m, clusterLink *l, clusterNode *sender, const busFrame *f) {
-    if (f->type == BUS_MEET || !m->myself->ip[0]) learnOwnAddress(m, l);
-    if (f->type == BUS_MEET && !sender) meetOfStranger(m, l, &f->header);
-    sendPing(m, l, BUS_PONG);
-    if (f->type == BUS_MEET && sender) meetOfKnown(m, sender);
-}
-
-void frameOfPing(clusterMachine *m, clusterLink *l, clusterNode *sender, const busFrame *f) {
-    if (f->type != BUS_PONG) {
-        if (f->type == BUS_MEET && !sender && forgottenHas(m, &f->header.sender)) return;
-        uint64_t number = l->number;
-        request(m, l, sender, f);
-        l = linkByNumber(m, number);
-        if (!l) return;
-    }
+static void readPing(clusterMachine *m, clusterLink *l, clusterNode *sender, const busFrame *f) {
     if (!l->is_inbound && !identify(m, l, &sender, f)) return;
     if (!sender) return;
     if (l->is_inbound) {
@@ -359,4 +345,23 @@ void frameOfPing(clusterMachine *m, clusterLink *l, clusterNode *sender, const b
     }
     ownershipRead(m, sender, f);
     gossipRead(m, sender, f);
+}
+
+/* The answer comes after the reading: a slot that the frame takes from this node is not claimed by the answer. */
+static void answerPing(clusterMachine *m, uint64_t link, bool sender_was_known, const busFrame *f) {
+    clusterLink *l = linkByNumber(m, link);
+    if (!l) return;
+    sendPing(m, l, BUS_PONG);
+    clusterNode *sender = f->type == BUS_MEET && sender_was_known ? nodeById(m, &f->header.sender) : NULL;
+    if (sender) meetOfKnown(m, sender);
+}
+
+void frameOfPing(clusterMachine *m, clusterLink *l, clusterNode *sender, const busFrame *f) {
+    uint64_t link = l->number;
+    bool is_request = f->type != BUS_PONG, is_meet = f->type == BUS_MEET, is_known = sender != NULL;
+    if (is_meet && !is_known && forgottenHas(m, &f->header.sender)) return;
+    if (is_meet || (is_request && !m->myself->ip[0])) learnOwnAddress(m, l);
+    if (is_meet && !is_known) meetOfStranger(m, l, &f->header);
+    readPing(m, l, sender, f);
+    if (is_request) answerPing(m, link, is_known, f);
 }

@@ -240,6 +240,7 @@ static sds setOwner(clusterMachine *m, const clusterCommand *c) {
         return reply("-ERR Can't assign hashslot %u to a different node while I still hold keys for this hash slot.",
                      c->slot);
     if (n == me && (!was_mine || m->importing[c->slot])) {
+        if (m->importing[c->slot]) slotImported(m, c->slot, &nodeAt(m, m->importing[c->slot])->shard);
         takeSlot(m, c->slot);
         return NULL;
     }

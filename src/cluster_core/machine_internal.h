@@ -3,8 +3,8 @@
  * Nodes are named by seats (an index into `nodes`), links by numbers. A pointer to a node is valid until nodeForget().
  *
  * A frame must say nothing of this node that is not on disk: a header is made of `told`, the state that the saved
- * nodes file has. A change is made in memory first and counted by machineChanged(); what waits for the disk holds the
- * version that it needs.
+ * nodes file has, less the slots that a primary has given up since. A change is made in memory first and counted by
+ * machineChanged(); what waits for the disk holds the version that it needs.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef CLUSTER_MACHINE_INTERNAL_H
@@ -83,6 +83,14 @@ typedef struct waitingVote {
     nodeId node;
 } waitingVote;
 
+/* Slots that this node has imported by SETSLOT from nodes of one shard, not long ago. */
+#define RECENT_IMPORTS_MAX 8 /* shards: of more at once, the one that was imported from last is remembered */
+typedef struct recentImport {
+    nodeId shard;
+    slotSet slots;
+    uint64_t until_ms; /* 0: unused */
+} recentImport;
+
 struct clusterMachine {
     clusterTime now; /* of this step */
     clusterConfig config;
@@ -107,6 +115,7 @@ struct clusterMachine {
     slotSet unclaimed;     /* slots that their owner's last frame did not claim */
     uint64_t unclaimed_ms; /* when the last one was added; 0: there is none */
     unsigned slots_assigned, open_slots;
+    recentImport imports[RECENT_IMPORTS_MAX];
 
     /* Epochs, and the nodes file. */
     uint64_t current_epoch, last_vote_epoch;
@@ -270,6 +279,8 @@ void slotsRelease(clusterMachine *m, clusterNode *n); /* all slots of a node bec
 /* Gives the slots that a node claims to its successor, and releases the others. Open slots that name the node name the
  * successor. */
 void slotsMove(clusterMachine *m, clusterNode *from, clusterNode *to);
+/* This node takes a slot from a node of that shard, whose other nodes may not know: see defendImports(). */
+void slotImported(clusterMachine *m, unsigned slot, const nodeId *shard);
 /* Makes the set of slots that a node owns and claims. */
 void slotsClaimed(const clusterMachine *m, const clusterNode *n, slotSet *slots);
 void slotClose(clusterMachine *m, unsigned slot); /* neither migrating nor importing */

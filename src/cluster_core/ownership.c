@@ -12,6 +12,9 @@
  * never falls: a frame with a lower one than the node had before says nothing, and neither does a claim under an epoch
  * below the node's known one, unless the node says nothing else for long.
  *
+ * A node of the shard from which a slot was imported may win an election without knowing of that, under a greater epoch
+ * than the one by which the slot was taken. The importing node, which has the keys, then takes a newer epoch.
+ *
  * Two primaries with one config epoch: the one with the smaller id takes a new one. In one shard both claim the same
  * slots and only one dataset can stay, the one with the greater offset. A Valkey with the smaller id takes the next
  * epoch whatever its offset is; so the node with the greater offset takes the one after that, and the node with the
@@ -31,6 +34,7 @@
 #define WORD_SLOTS 64
 #define RANGES_LOGGED_MAX 64 /* of one claim */
 #define UNCLAIMED_LEAST_MS 10000
+#define IMPORT_LEAST_MS 10000
 
 static unsigned long long ull(uint64_t n) { return n; }
 
@@ -339,6 +343,56 @@ static claimResult readClaims(clusterMachine *m, const slotClaim *c) {
     return r;
 }
 
+/* ---- Imported slots ---- */
+
+/* Returns the entry of a shard, or the one that may be used for it: the one that ends first, an unused one before. */
+static recentImport *importsOf(clusterMachine *m, const nodeId *shard) {
+    recentImport *first = &m->imports[0];
+    for (unsigned i = 0; i < RECENT_IMPORTS_MAX; i++) {
+        recentImport *r = &m->imports[i];
+        if (r->until_ms && nodeIdEqual(&r->shard, shard)) return r;
+        if (r->until_ms < first->until_ms) first = r;
+    }
+    first->until_ms = 0;
+    return first;
+}
+
+/* An election that did not know of the import is over by then: two election timeouts. */
+void slotImported(clusterMachine *m, unsigned slot, const nodeId *shard) {
+    recentImport *r = importsOf(m, shard);
+    uint64_t wait_ms = 4 * m->config.node_timeout_ms;
+    if (r->until_ms <= m->now.mono_ms) *r = (recentImport){.shard = *shard};
+    slotSetAdd(&r->slots, slot);
+    r->until_ms = m->now.mono_ms + (wait_ms > IMPORT_LEAST_MS ? wait_ms : IMPORT_LEAST_MS);
+}
+
+/* Counts the slots that this node has imported from the shard of `n` and that `n` claims. A slot that is to move on is
+ * not among them. */
+static unsigned importsClaimedBy(const clusterMachine *m, const clusterNode *n, const slotSet *slots) {
+    unsigned count = 0;
+    for (unsigned i = 0; i < RECENT_IMPORTS_MAX; i++) {
+        const recentImport *r = &m->imports[i];
+        if (r->until_ms <= m->now.mono_ms || !nodeIdEqual(&r->shard, &n->shard)) continue;
+        for (unsigned slot = 0; slot < CLUSTER_SLOTS; slot++)
+            count += slotSetHas(slots, slot) && slotSetHas(&r->slots, slot) && m->owner[slot] == m->myself->seat &&
+                     !m->migrating[slot];
+    }
+    return count;
+}
+
+/* Takes an epoch that is greater than that of a claim to imported slots. */
+static void defendImports(clusterMachine *m, const clusterNode *n, const slotSet *slots, uint64_t epoch) {
+    clusterNode *me = m->myself;
+    if (!nodeIsPrimary(me) || epoch <= me->config_epoch || isSameShard(n, me)) return;
+    unsigned count = importsClaimedBy(m, n, slots);
+    if (!count || !takeEpoch(m, 1)) return;
+    machineLog(m, LL_NOTICE,
+               "Node %s in shard %.40s claims %u slot(s) that this node has just imported from that shard. configEpoch "
+               "set to %llu",
+               nodeName(n), n->shard.text, count, ull(me->config_epoch));
+    machineAnnounce(m);
+}
+
 void ownershipTick(clusterMachine *m) {
     uint64_t wait_ms = 2 * m->config.node_timeout_ms;
     unsigned released = 0;
@@ -468,6 +522,7 @@ static void readPrimary(clusterMachine *m, clusterNode *n, const busFrame *f) {
     promoteNode(m, n);
     setShard(m, n, &f->extensions.shard);
     setEpoch(m, n, h->config_epoch);
+    defendImports(m, n, &h->slots, h->config_epoch);
     claimResult r = readClaims(
         m,
         &(slotClaim){
@@ -614,6 +669,7 @@ void updateRead(clusterMachine *m, clusterNode *sender, const busFrame *f) {
         return;
     }
     const clusterNode *primary = nodeIsReplica(n) && n->primary ? nodeAt(m, n->primary) : n;
+    defendImports(m, n, &f->subject_slots, f->subject_epoch);
     if (f->subject_epoch <= n->config_epoch || f->subject_epoch <= primary->config_epoch) return;
     promoteNode(m, n);
     setEpoch(m, n, f->subject_epoch);

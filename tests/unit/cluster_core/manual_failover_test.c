@@ -183,7 +183,7 @@ TEST(failover_does_not_count_the_offset_of_a_pause_that_has_ended) {
     smallRun(&c, 900);
     CHECK_EQ_INT(c.nodes[0].paused, 1);
     c.nodes[0].main_waits = true;
-    smallRun(&c, 1000); /* the pause ends; the next ping of node 0 is not paused */
+    smallRun(&c, 400); /* the pause ends; the next ping of node 0 is not paused */
     CHECK_EQ_INT(c.nodes[0].resumed, 1);
     CHECK_EQ_INT(c.nodes[0].paused, 2);
     CHECK(logged(&c, 3, "The primary has resumed writes: the manual failover is requested again.\n"));

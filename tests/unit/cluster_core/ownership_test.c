@@ -485,6 +485,120 @@ TEST(open_slot_goes_to_its_target_in_spite_of_a_collision) {
     fixtureFree(m);
 }
 
+/* The answer to the claim that takes a slot must not claim it, under an epoch that would win. */
+TEST(open_slot_that_is_given_up_is_not_claimed_by_the_answer) {
+    clusterMachine *m = fixtureMachine(FILE_OF_A, 7001);
+    openSlotOf(m, CLUSTER_SET_MIGRATING, 1, ID_B);
+    m->myself->config_epoch = m->current_epoch = 9;
+    machineChanged(m);
+    fixtureSave(m);
+    CHECK(slotSetHas(&m->told.slots, 1));
+    fixtureHeader(ID_B, 8, 1, 5)->current_epoch = 9;
+    slotSetRemove(&fixture_frame.header.slots, 2);
+    fixtureHear(m);
+    CHECK_EQ_STR(fixtureOwners(m, 0, 5), "ababbb");
+    const busFrame *f = fixtureSent(m, ID_B, BUS_PONG);
+    CHECK(f && f->header.config_epoch == 9 && slotSetCount(&f->header.slots) == 2);
+    CHECK(f && slotSetHas(&f->header.slots, 0) && slotSetHas(&f->header.slots, 2));
+    CHECK(slotSetHas(&m->told.slots, 1)); /* on disk it is this node's still */
+    fixtureFree(m);
+}
+
+/* This node, B, imports slot 1 of A; R, a replica of A, has won an election with an epoch that it did not know. */
+static clusterMachine *machineWithImport(void) {
+    clusterMachine *m =
+        fixtureMachine(AT_B "myself,master - 0 0 3 connected 3-5\n" LINE_A LINE_C LINE_R LINE_VARS, 7002);
+    openSlotOf(m, CLUSTER_SET_IMPORTING, 1, ID_A);
+    clusterCommand c = {.kind = CLUSTER_SET_OWNER, .slot = 1, .node = m->myself->id};
+    CHECK_EQ_STR(fixtureRun(m, c), "+OK");
+    CHECK_EQ_INT(m->myself->config_epoch, 8);
+    fixtureConnect(m);
+    fixtureSave(m);
+    return m;
+}
+
+TEST(imported_slot_is_kept_when_a_replica_of_its_source_is_elected) {
+    clusterMachine *m = machineWithImport();
+    fixtureHeader(ID_R, 9, 0, 2);
+    fixtureHear(m);
+    CHECK_EQ_STR(fixtureOwners(m, 0, 5), "0b0bbb");
+    CHECK_EQ_INT(m->myself->config_epoch, 10);
+    CHECK(fixtureLogged("Node " ID_R " () in shard " SHARD_A " claims 1 slot(s) that this node has just imported"));
+    fixtureSave(m);
+    const busFrame *f = fixtureSent(m, ID_R, BUS_PONG); /* it is announced */
+    CHECK(f && f->header.config_epoch == 10 && slotSetHas(&f->header.slots, 1));
+    fixtureHear(m); /* older than this node's claim now */
+    CHECK_EQ_INT(m->myself->config_epoch, 10);
+    CHECK_EQ_STR(fixtureOwners(m, 0, 5), "0b0bbb");
+    fixtureFree(m);
+
+    /* A third node says so, and that epoch of R is known. */
+    m = machineWithImport();
+    fixtureHeader(ID_R, 9, 2, 2);
+    fixtureHear(m);
+    CHECK_EQ_INT(m->myself->config_epoch, 8);
+    hearUpdate(m, ID_R, 9, 0, 2);
+    CHECK_EQ_INT(m->myself->config_epoch, 10);
+    CHECK_EQ_STR(fixtureOwners(m, 1, 1), "b");
+    fixtureFree(m);
+}
+
+TEST(imported_slot_goes_to_others_as_every_slot) {
+    clusterMachine *m = machineWithImport();
+    fixtureHeader(ID_C, 9, 1, 1); /* another shard */
+    fixtureHear(m);
+    CHECK_EQ_STR(fixtureOwners(m, 1, 1), "c");
+    CHECK_EQ_INT(m->myself->config_epoch, 8);
+    fixtureFree(m);
+
+    m = machineWithImport(); /* it moves on */
+    openSlotOf(m, CLUSTER_SET_MIGRATING, 1, ID_A);
+    fixtureHeader(ID_A, 9, 0, 2);
+    fixtureHear(m);
+    CHECK_EQ_STR(fixtureOwners(m, 1, 1), "a");
+    CHECK_EQ_INT(m->myself->config_epoch, 8);
+    fixtureFree(m);
+
+    m = machineWithImport(); /* long ago */
+    for (int i = 0; i < 99; i++) fixtureTick(m, 100);
+    CHECK_EQ_INT(m->myself->config_epoch, 8);
+    fixtureTick(m, 100);
+    fixtureHeader(ID_R, 9, 0, 2);
+    fixtureHear(m);
+    CHECK_EQ_STR(fixtureOwners(m, 1, 1), "0");
+    CHECK_EQ_INT(m->myself->config_epoch, 8);
+    fixtureFree(m);
+
+    m = machineWithImport(); /* another slot of this node was not imported */
+    fixtureHeader(ID_R, 9, 3, 3);
+    fixtureHear(m);
+    CHECK_EQ_STR(fixtureOwners(m, 3, 3), "0");
+    CHECK_EQ_INT(m->myself->config_epoch, 8);
+    fixtureFree(m);
+}
+
+TEST(imports_from_many_shards_are_remembered_for_the_last_ones) {
+    clusterMachine *m = fixtureMachine(FILE_OF_A, 7001);
+    nodeId shards[RECENT_IMPORTS_MAX + 1];
+    for (unsigned i = 0; i <= RECENT_IMPORTS_MAX; i++) {
+        shards[i] = nodeRandomId(m);
+        fixtureTick(m, 100);
+        slotImported(m, i, &shards[i]);
+        slotImported(m, 100 + i, &shards[i]);
+    }
+    unsigned found[RECENT_IMPORTS_MAX + 1] = {0};
+    for (unsigned i = 0; i < RECENT_IMPORTS_MAX; i++)
+        for (unsigned k = 0; k <= RECENT_IMPORTS_MAX; k++)
+            if (nodeIdEqual(&m->imports[i].shard, &shards[k]) && slotSetCount(&m->imports[i].slots) == 2) found[k]++;
+    CHECK_EQ_INT(found[0], 0);
+    for (unsigned k = 1; k <= RECENT_IMPORTS_MAX; k++) CHECK_EQ_INT(found[k], 1);
+    fixtureTick(m, 60000); /* what is old does not begin again */
+    slotImported(m, 50, &shards[3]);
+    for (unsigned i = 0; i < RECENT_IMPORTS_MAX; i++)
+        if (nodeIdEqual(&m->imports[i].shard, &shards[3])) CHECK_EQ_INT(slotSetCount(&m->imports[i].slots), 1);
+    fixtureFree(m);
+}
+
 TEST(open_slots_survive_a_failover_of_this_node) {
     clusterMachine *m = fixtureMachine(FILE_OF_A, 7001);
     openSlotOf(m, CLUSTER_SET_MIGRATING, 1, ID_B);
