@@ -532,6 +532,26 @@ static void readPrimary(clusterMachine *m, clusterNode *n, const busFrame *f) {
     else resolveCollision(m, n, h, r.refused_mine > 0);
 }
 
+/* The former primary `n` of this node's shard follows this node. All others give the slots that it had to this node, so
+ * this node takes those that `n` takes for its own; the rest has another owner. Whether their keys are here or not,
+ * `n` replaces its dataset by this node's: a slot without an owner would keep no key. */
+static void takeSlotsOfFormer(clusterMachine *m, const clusterNode *n, const busHeader *h) {
+    unsigned count = 0;
+    for (unsigned slot = 0; n->slot_count && slot < CLUSTER_SLOTS; slot++) {
+        if (m->owner[slot] != n->seat || !slotSetHas(&h->slots, slot)) continue;
+        slotSetOwner(m, slot, m->myself->seat);
+        count++;
+    }
+    if (!count) return;
+    closeSlotsThatDoNotFit(m);
+    machineLog(m, LL_WARNING,
+               "Node %s, which follows this node now, leaves it %u slot(s). Those of their keys that have not been "
+               "replicated to this node are lost.",
+               nodeName(n), count);
+    machineChanged(m);
+    machineAnnounce(m);
+}
+
 /* The former primary `n` follows `to`: within its shard, its slots are those of `to` now. Otherwise it has given them
  * up, and its frame says which of them `to` has. */
 static void moveSlotsOfFormer(clusterMachine *m, clusterNode *n, clusterNode *to, const busHeader *h) {
@@ -550,6 +570,7 @@ static void moveSlotsOfFormer(clusterMachine *m, clusterNode *n, clusterNode *to
         claimResult r = readClaims(m, &(slotClaim){.node = to, .slots = &h->slots, .epoch = h->config_epoch});
         afterClaims(m, to, &r);
     }
+    if (to == m->myself && isSameShard(n, to)) takeSlotsOfFormer(m, n, h);
     if (!n->slot_count) return;
     machineLog(m, LL_NOTICE, "Node %s is no longer primary of shard %.40s; removed all %u slot(s) it used to own",
                nodeName(n), n->shard.text, n->slot_count);

@@ -348,6 +348,44 @@ TEST(roles_a_former_primary_of_another_shard_gives_its_slots_up) {
     fixtureFree(m);
 }
 
+static void openSlotOf(clusterMachine *m, clusterCommandKind kind, unsigned slot, const char *id) {
+    CHECK_EQ_STR(fixtureRun(m, (clusterCommand){.kind = kind, .slot = slot, .node = fixtureId(id)}), "+OK");
+}
+
+/* All others give the slots of the former primary to the node that it follows: this one. */
+TEST(roles_a_former_primary_leaves_its_slots_to_this_node) {
+    clusterMachine *m = fixtureMachine(AT_A "myself,master - 0 0 2 connected 0-2\n" LINE_B LINE_C AT_R
+                                            "master - 0 0 1 connected 6-8\n" LINE_VARS,
+                                       7001);
+    openSlotOf(m, CLUSTER_SET_IMPORTING, 6, ID_R);
+    fixtureConnect(m);
+    fixtureReplicaHeader(ID_R, ID_A, 1); /* older than this node's epoch */
+    fixtureSlots(&fixture_frame.header.slots, 0, 7);
+    fixtureHear(m);
+    CHECK_EQ_STR(fixtureOwners(m, 0, 8), "aaabbb000");
+    fixtureReplicaHeader(ID_R, ID_A, 2);
+    fixtureSlots(&fixture_frame.header.slots, 0, 7); /* 8 has another owner */
+    fixtureHear(m);
+    CHECK(nodeIsReplica(fixtureNode(m, ID_R)));
+    CHECK_EQ_STR(fixtureOwners(m, 0, 8), "aaabbbaa-");
+    CHECK(fixtureAction(CLUSTER_VIEW_CHANGED) && m->open_slots == 0 && m->myself->config_epoch == 2);
+    CHECK(fixtureLogged("Node " ID_R " (), which follows this node now, leaves it 2 slot(s)."));
+    const busFrame *f = fixtureSent(m, ID_B, BUS_PONG);
+    CHECK(!f);
+    fixtureSave(m);
+    f = fixtureSent(m, ID_B, BUS_PONG);
+    CHECK(f && slotSetCount(&f->header.slots) == 5 && slotSetHas(&f->header.slots, 7));
+    fixtureFree(m);
+
+    /* A primary of another shard has its own dataset. */
+    m = fixtureMachine(FILE_OF_A, 7001);
+    fixtureReplicaHeader(ID_B, ID_A, 4);
+    fixtureSlots(&fixture_frame.header.slots, 0, 5);
+    fixtureHear(m);
+    CHECK_EQ_STR(fixtureOwners(m, 0, 5), "aaa---");
+    fixtureFree(m);
+}
+
 TEST(roles_a_former_primary_with_an_unknown_successor_keeps_its_slots) {
     clusterMachine *m = fixtureMachine(LINE_A AT_C "myself,master - 0 0 1 connected\n" LINE_VARS, 7003);
     fixtureReplicaHeader(ID_A, ID_R, 8);
@@ -431,10 +469,6 @@ TEST(update_about_this_node_after_its_file_was_set_back) {
 }
 
 /* --- slots that are being moved ---------- */
-
-static void openSlotOf(clusterMachine *m, clusterCommandKind kind, unsigned slot, const char *id) {
-    CHECK_EQ_STR(fixtureRun(m, (clusterCommand){.kind = kind, .slot = slot, .node = fixtureId(id)}), "+OK");
-}
 
 TEST(open_slots_follow_a_failover) {
     clusterMachine *m =
