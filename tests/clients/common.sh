@@ -80,3 +80,62 @@ start_server() {
     cat "$directory/log" >&2
     exit 1
 }
+
+# Each of these has the clients of a language in tests/tmp, installed once, or skips. They set variables:
+# python   an interpreter that has the named packages, in the folder tests/tmp/FOLDER.
+have_python() {
+    local folder=$root/tests/tmp/$1
+    shift
+    python=$folder/bin/python
+    [ "$(cat "$folder/installed" 2>/dev/null)" = "$*" ] && return
+    mkdir -p "$root/tests/tmp"
+    rm -rf "$folder"
+    { python3 -m venv "$folder" && "$folder/bin/pip" install --quiet --disable-pip-version-check "$@"; } \
+        >"$folder.log" 2>&1 || skip "the Python packages $* cannot be installed (see tests/tmp/${folder##*/}.log)"
+    echo "$*" >"$folder/installed"
+}
+
+# node_folder   the folder of the modules, with the programs of tests/clients/node.
+have_node() {
+    node_folder=$root/tests/tmp/node
+    command -v node >/dev/null && command -v npm >/dev/null || skip "Node is not installed (Debian: nodejs npm)"
+    [ "$(node -p 'process.versions.node.split(".")[0]')" -ge 18 ] || skip "Node is older than 18: $(node --version)"
+    if ! cmp -s "$here/node/package-lock.json" "$node_folder/installed-lock.json"; then
+        rm -rf "$node_folder"
+        mkdir -p "$node_folder"
+        cp "$here/node/package.json" "$here/node/package-lock.json" "$node_folder/"
+        # Not "npm ci", which also needs the packages for other platforms in the lock file: registries may lack some.
+        (cd "$node_folder" && npm install --no-save --ignore-scripts --no-audit --no-fund) >"$root/tests/tmp/node.log" 2>&1 ||
+            skip "the Node clients cannot be installed (see tests/tmp/node.log)"
+        cp "$node_folder/package-lock.json" "$node_folder/installed-lock.json"
+    fi
+    # In the folder of its modules, where Node looks for them.
+    cp "$here"/node/*.mjs "$node_folder/"
+}
+
+# go_program   the program of the package in the folder of tests/clients/go.
+have_go() {
+    go_program=$root/tests/tmp/$2
+    command -v go >/dev/null || skip "Go is not installed (deps/install --dev)"
+    mkdir -p "$root/tests/tmp"
+    (cd "$here/go" && go mod download) >"$root/tests/tmp/go.log" 2>&1 ||
+        skip "the Go clients cannot be had (see tests/tmp/go.log)"
+    (cd "$here/go" && go vet "$1" && go build -o "$go_program" "$1") || exit 1
+}
+
+# java   a command that runs the class of the file in tests/clients/java.
+have_java() {
+    local folder=$root/tests/tmp/java
+    command -v java >/dev/null && command -v javac >/dev/null || skip "there is no JDK (Debian: default-jdk-headless)"
+    command -v mvn >/dev/null || skip "Maven is not installed (Debian: maven)"
+    if ! cmp -s "$here/java/pom.xml" "$folder/pom.xml"; then
+        rm -rf "$folder"
+        mkdir -p "$folder"
+        timeout 300 mvn -q -B -f "$here/java/pom.xml" dependency:copy-dependencies -DoutputDirectory="$folder/lib" \
+            >"$root/tests/tmp/java.log" 2>&1 </dev/null ||
+            skip "the Java clients cannot be had (see tests/tmp/java.log)"
+        cp "$here/java/pom.xml" "$folder/"
+    fi
+    javac -cp "$folder/lib/*" -d "$folder/classes" "$here/java/$1.java" || exit 1
+    java=(java -cp "$folder/lib/*:$folder/classes" "$1")
+}

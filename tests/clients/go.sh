@@ -13,10 +13,5 @@ root=$(cd "$here/../.." && pwd)
 # shellcheck source=tests/clients/common.sh
 . "$here/common.sh"
 
-command -v go >/dev/null || skip "Go is not installed (deps/install --dev)"
-mkdir -p "$root/tests/tmp"
-(cd "$here/go" && go mod download) >"$root/tests/tmp/go.log" 2>&1 ||
-    skip "the Go client cannot be had (see tests/tmp/go.log)"
-(cd "$here/go" && go vet . && go build -o "$root/tests/tmp/go-client" .) || exit 1
-
-plain_and_tls "${1:-22913}" timeout 300 "$root/tests/tmp/go-client"
+have_go . go-client
+plain_and_tls "${1:-22913}" timeout 300 "$go_program"

@@ -12,19 +12,6 @@ root=$(cd "$here/../.." && pwd)
 # shellcheck source=tests/clients/common.sh
 . "$here/common.sh"
 
-command -v java >/dev/null && command -v javac >/dev/null || skip "there is no JDK (Debian: default-jdk-headless)"
-command -v mvn >/dev/null || skip "Maven is not installed (Debian: maven)"
-
-installed=$root/tests/tmp/java
-if ! cmp -s "$here/java/pom.xml" "$installed/pom.xml"; then
-    rm -rf "$installed"
-    mkdir -p "$installed"
-    timeout 300 mvn -q -B -f "$here/java/pom.xml" dependency:copy-dependencies -DoutputDirectory="$installed/lib" \
-        >"$root/tests/tmp/java.log" 2>&1 </dev/null ||
-        skip "the Java client cannot be had (see tests/tmp/java.log)"
-    cp "$here/java/pom.xml" "$installed/"
-fi
-javac -cp "$installed/lib/*" -d "$installed/classes" "$here/java/Sessions.java" || exit 1
-
+have_java Sessions
 start_server "${1:-22915}"
-timeout 300 java -cp "$installed/lib/*:$installed/classes" Sessions "$port"
+timeout 300 "${java[@]}" "$port"

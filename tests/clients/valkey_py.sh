@@ -12,14 +12,5 @@ root=$(cd "$here/../.." && pwd)
 # shellcheck source=tests/clients/common.sh
 . "$here/common.sh"
 
-version=6.1.1
-venv=$root/tests/tmp/venv
-if [ ! -x "$venv/bin/python" ] ||
-    ! "$venv/bin/python" -c "import sys, valkey; sys.exit(valkey.__version__ != '$version')" 2>/dev/null; then
-    mkdir -p "$root/tests/tmp"
-    { python3 -m venv "$venv" && "$venv/bin/pip" install --quiet --disable-pip-version-check valkey==$version; } \
-        >"$root/tests/tmp/venv.log" 2>&1 ||
-        skip "the Python client 'valkey' cannot be installed (see tests/tmp/venv.log)"
-fi
-
-plain_and_tls "${1:-${VALKEY_PY_PORT:-22910}}" "$venv/bin/python" "$here/valkey_py.py"
+have_python venv valkey==6.1.1
+plain_and_tls "${1:-${VALKEY_PY_PORT:-22910}}" "$python" "$here/valkey_py.py"
