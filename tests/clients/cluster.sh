@@ -20,7 +20,7 @@ if [ "${1:-}" = --port ]; then
     first=$2
     shift 2
 fi
-libraries=(valkey-py redis-py)
+libraries=(valkey-py go-redis redis-py valkey-go)
 [ $# -gt 0 ] && libraries=("$@")
 output=$root/tests/tmp/cluster-$first
 mkdir -p "$output"
@@ -31,6 +31,7 @@ run() {
     case $name in
     valkey-py) have_python venv valkey==6.1.1 && program=("$python" "$here/cluster/python.py" valkey) ;;
     redis-py) have_python venv-redis redis==8.1.0 && program=("$python" "$here/cluster/python.py" redis) ;;
+    go-redis | valkey-go) have_go ./cluster "cluster-$name" && program=("$go_program" "$name") ;;
     *) echo "unknown library: $name" >&2 && exit 2 ;;
     esac
     export PYTHONDONTWRITEBYTECODE=1
