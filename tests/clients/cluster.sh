@@ -20,7 +20,7 @@ if [ "${1:-}" = --port ]; then
     first=$2
     shift 2
 fi
-libraries=(valkey-py go-redis redis-py valkey-go jedis ioredis lettuce node-redis)
+libraries=(valkey-py go-redis redis-py valkey-go jedis ioredis lettuce node-redis glide)
 [ $# -gt 0 ] && libraries=("$@")
 output=$root/tests/tmp/cluster-$first
 mkdir -p "$output"
@@ -31,6 +31,7 @@ run() {
     case $name in
     valkey-py) have_python venv valkey==6.1.1 && program=("$python" "$here/cluster/python.py" valkey) ;;
     redis-py) have_python venv-redis redis==8.1.0 && program=("$python" "$here/cluster/python.py" redis) ;;
+    glide) have_python venv-glide valkey-glide-sync==2.6.0 && program=("$python" "$here/cluster/glide.py") ;;
     go-redis | valkey-go) have_go ./cluster "cluster-$name" && program=("$go_program" "$name") ;;
     jedis | lettuce) have_java Clusters && program=("${java[@]}" "$name") ;;
     ioredis | node-redis) have_node && program=(node "$node_folder/cluster_${name#node-}.mjs") ;;
