@@ -11,6 +11,7 @@
 #include "db_walk.h"
 
 #include "db_internal.h"
+#include "panic.h"
 
 #include <stdio.h>
 
@@ -18,13 +19,20 @@
 
 void dbIterBegin(dbIterator *it, serverDb *db, bool safe) {
     keyspaceTouched(db, 0, TOUCH_READ_ALL);
-    *it = (dbIterator){.db = db, .slot = slotDictsNext(db->slots, 0), .safe = safe};
+    *it = (dbIterator){.db = db, .slot = slotDictsNext(db->slots, 0), .last = HASH_SLOTS - 1, .safe = safe};
     dictIterBegin(&it->it, db->keys ? db->keys : slotDictsAt(db->slots, it->slot < 0 ? 0 : it->slot), safe);
+}
+
+void dbIterBeginSlot(dbIterator *it, serverDb *db, int slot, bool safe) {
+    debugAssert(!db->keys);
+    keyspaceTouched(db, 0, TOUCH_READ_ALL);
+    *it = (dbIterator){.db = db, .slot = slot, .last = slot, .safe = safe};
+    dictIterBegin(&it->it, slotDictsAt(db->slots, slot), safe);
 }
 
 /* Continues with the next slot that has keys. Returns false at the end of the walk. */
 static bool nextSlot(dbIterator *it) {
-    if (it->slot < 0) return false;
+    if (it->slot < 0 || it->slot == it->last) return false;
     it->slot = slotDictsNext(it->db->slots, it->slot + 1);
     if (it->slot < 0) return false;
     dictIterEnd(&it->it);
@@ -56,10 +64,15 @@ size_t dbIterMany(dbIterator *it, size_t max, const robj **entries) {
 
 void dbIterEnd(dbIterator *it) { dictIterEnd(&it->it); }
 
-uint64_t dbScan(const serverDb *db, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg) {
+uint64_t dbScanSlots(const serverDb *db, int first, int last, uint64_t cursor, void (*fn)(void *arg, void **ref),
+                     void *arg) {
     keyspaceTouched(db, 0, TOUCH_READ_ALL);
     if (db->keys) return dictScanRead(db->keys, cursor, fn, arg);
-    return slotDictsScanRead(db->slots, cursor, fn, arg);
+    return slotDictsScanRead(db->slots, first, last, cursor, fn, arg);
+}
+
+uint64_t dbScan(const serverDb *db, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg) {
+    return dbScanSlots(db, 0, HASH_SLOTS - 1, cursor, fn, arg);
 }
 
 uint64_t dbScanDefrag(serverDb *db, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg, blockMover *move) {

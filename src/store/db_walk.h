@@ -12,17 +12,24 @@
 typedef struct dbIterator {
     dictIterator it; /* of the dict of `slot`, if slots are on */
     const serverDb *db;
-    int slot;
+    int slot, last; /* slots from this one to the last are still to be walked; slot: -1 if none has keys */
     bool safe;
 } dbIterator;
 void dbIterBegin(dbIterator *it, serverDb *db, bool safe); /* end it by dbIterEnd() */
-robj *dbIterNext(dbIterator *it);                          /* borrowed; NULL at the end */
+/* Begins a walk over the entries of one slot. Slots must be on (dbSetSlots()). */
+void dbIterBeginSlot(dbIterator *it, serverDb *db, int slot, bool safe);
+robj *dbIterNext(dbIterator *it); /* borrowed; NULL at the end */
 void dbIterEnd(dbIterator *it);
 /* Writes the next entries, at most `max` (and 64), prefetched, but not yet read. Returns their number, 0 at the end. */
 size_t dbIterMany(dbIterator *it, size_t max, const robj **entries);
 
 /* Like dictScanRead(): visits a part of the entries per call, from cursor 0 until it returns 0. */
 uint64_t dbScan(const serverDb *db, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg);
+/* Like dbScan(), over the keys of the slots from `first` to `last`, if slots are on. The low 14 bits of a cursor are
+ * the slot where it goes on: one before `first` means `first`, and one after `last` ends the walk. The number of a slot
+ * is the cursor that begins there. */
+uint64_t dbScanSlots(const serverDb *db, int first, int last, uint64_t cursor, void (*fn)(void *arg, void **ref),
+                     void *arg);
 
 typedef struct dbFigures {
     size_t keys, expires;             /* entries */

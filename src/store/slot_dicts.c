@@ -185,17 +185,21 @@ const dict *slotDictsDraw(const slotDicts *s) {
 
 static int slotOfCursor(uint64_t cursor) { return (int)(cursor & (HASH_SLOTS - 1)); }
 
-/* Returns the cursor after `in_dict`, which is that of a slot's dict: 0 leads to the next slot that has keys. */
-static uint64_t cursorAfter(const slotDicts *s, int slot, uint64_t in_dict) {
+/* Returns the cursor after `in_dict`, which is that of a slot's dict: 0 leads to the next slot that has keys, up to
+ * `last`. */
+static uint64_t cursorAfter(const slotDicts *s, int slot, int last, uint64_t in_dict) {
     if (in_dict) return in_dict << SLOT_BITS | (uint64_t)slot;
     int next = slotDictsNext(s, slot + 1);
-    return next == -1 ? 0 : (uint64_t)next;
+    return next == -1 || next > last ? 0 : (uint64_t)next;
 }
 
-uint64_t slotDictsScanRead(const slotDicts *s, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg) {
+uint64_t slotDictsScanRead(const slotDicts *s, int first, int last, uint64_t cursor, void (*fn)(void *arg, void **ref),
+                           void *arg) {
     int slot = slotOfCursor(cursor);
+    if (slot > last) return 0;
+    if (slot < first) cursor = (uint64_t)(slot = first);
     uint64_t in_dict = dictScanRead(slotDictsAt(s, slot), cursor >> SLOT_BITS, fn, arg);
-    return cursorAfter(s, slot, in_dict);
+    return cursorAfter(s, slot, last, in_dict);
 }
 
 uint64_t slotDictsScanDefrag(slotDicts *s, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg,
@@ -206,7 +210,7 @@ uint64_t slotDictsScanDefrag(slotDicts *s, uint64_t cursor, void (*fn)(void *arg
         if (in_dict == 0) s->slot[slot].d = dictDefrag(s->slot[slot].d, move);
         noteBytes(s, slot);
     }
-    return cursorAfter(s, slot, in_dict);
+    return cursorAfter(s, slot, HASH_SLOTS - 1, in_dict);
 }
 
 /* ---- Cron ---- */

@@ -40,9 +40,11 @@ bool slotDictsExpand(slotDicts **s, const dictType *type, int slot, size_t n);
 
 /* Returns a dict that has entries, drawn with a chance proportional to their number; an empty one if there is none. */
 const dict *slotDictsDraw(const slotDicts *s);
-/* Like dictScanRead(), over all slots: the low 14 bits of a cursor are the slot, the others the cursor in its dict. */
-uint64_t slotDictsScanRead(const slotDicts *s, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg);
-/* Like dictScanDefrag(), with cursors of the same form. Offers the dicts as well. */
+/* Like dictScanRead(), over the slots from `first` to `last`: the low 14 bits of a cursor are the slot, the others
+ * the cursor in its dict. A cursor before these slots leads to the first one, a cursor after them ends the walk. */
+uint64_t slotDictsScanRead(const slotDicts *s, int first, int last, uint64_t cursor, void (*fn)(void *arg, void **ref),
+                           void *arg);
+/* Like dictScanDefrag(), over all slots with cursors of the same form. Offers the dicts as well. */
 uint64_t slotDictsScanDefrag(slotDicts *s, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg,
                              blockMover *move);
 

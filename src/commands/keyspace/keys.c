@@ -14,6 +14,7 @@
 #include "panic.h"
 #include "propagate.h"
 #include "reply.h"
+#include "scan.h"
 #include "slice.h"
 #include "sliced.h"
 #include "typed_key.h"
@@ -77,10 +78,12 @@ void typeCommand(client *c) {
 void keysCommand(client *c) {
     slice pattern = c->argv[1];
     bool all = pattern.len == 1 && pattern.ptr[0] == '*';
+    int slot = all ? -1 : scanPatternSlot(pattern);
     long long found = 0;
     void *deferred = addReplyDeferredLen(c);
     dbIterator it;
-    dbIterBegin(&it, c->db, false);
+    if (slot != -1) dbIterBeginSlot(&it, c->db, slot, false);
+    else dbIterBegin(&it, c->db, false);
     for (const robj *o; !replyIsDropped(c) && (o = dbIterNext(&it));) {
         slice name = objectKey(o);
         if ((!all && !globMatch(pattern, name, false)) || keyIsExpired(o)) continue;

@@ -14,7 +14,9 @@
 
 #include "commands.h"
 #include "db_walk.h"
+#include "hash.h"
 #include "slice.h"
+#include "slot_table.h"
 #include "typed_key.h"
 #include "value_hash.h"
 #include "value_set.h"
@@ -94,7 +96,7 @@ static bool parseKeysOnly(client *c, scanKind kind, scanKind owner, scanOptions 
 }
 
 bool scanParseOptions(client *c, uint32_t first, scanKind kind, scanOptions *out) {
-    *out = (scanOptions){.count = COUNT_DEFAULT, .type = -1};
+    *out = (scanOptions){.count = COUNT_DEFAULT, .type = -1, .last_slot = HASH_SLOTS - 1};
     for (uint32_t i = first; i < c->argc; i++) {
         slice word = c->argv[i];
         bool has_value = i + 1 < c->argc, ok = true;
@@ -120,6 +122,23 @@ bool scanParseOptions(client *c, uint32_t first, scanKind kind, scanOptions *out
 
 bool scanMatches(const scanOptions *options, slice name) {
     return !options->has_pattern || globMatch(options->pattern, name, false);
+}
+
+/* Only bytes before the first one that is special to a pattern are those of the keys. */
+int scanPatternSlot(slice pattern) {
+    if (!slots_enabled) return -1;
+    size_t literal = 0;
+    while (literal < pattern.len && !memchr("*?[\\", pattern.ptr[literal], 4)) literal++;
+    const char *open = literal ? memchr(pattern.ptr, '{', literal) : NULL;
+    const char *close = open ? memchr(open, '}', literal - (size_t)(open - pattern.ptr)) : NULL;
+    if (literal < pattern.len && (!close || close == open + 1)) return -1;
+    return keyHashSlot(pattern.ptr, pattern.len);
+}
+
+/* Restricts a walk over keys to the slot that the pattern has, if it has one. */
+static void restrictToPattern(scanOptions *options) {
+    int slot = options->has_pattern ? scanPatternSlot(options->pattern) : -1;
+    if (slot != -1) options->first_slot = options->last_slot = slot;
 }
 
 size_t scanStepsMax(const scanOptions *options) {
@@ -181,7 +200,8 @@ static bool gather(client *c, const dict *d, const scanOptions *options, uint64_
     size_t steps_max = scanStepsMax(options), steps = 0;
     gatheredInit(g);
     do {
-        *cursor = d ? dictScanRead(d, *cursor, scanGather, g) : dbScan(c->db, *cursor, scanGather, g);
+        *cursor = d ? dictScanRead(d, *cursor, scanGather, g)
+                    : dbScanSlots(c->db, options->first_slot, options->last_slot, *cursor, scanGather, g);
     } while (*cursor && ++steps < steps_max && g->count < options->count && !g->failed);
     if (!g->failed) return true;
     gatheredFree(g);
@@ -258,6 +278,7 @@ void scanCommand(client *c) {
     uint64_t cursor;
     scanOptions options;
     if (!getCursorFromArg(c, 1, &cursor) || !scanParseOptions(c, 2, SCAN_KEYS, &options)) return;
+    restrictToPattern(&options);
     gathered g;
     if (!gather(c, NULL, &options, &cursor, &g)) return;
     filterKeys(c->db, &options, &g);

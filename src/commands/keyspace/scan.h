@@ -15,8 +15,9 @@ typedef struct scanOptions {
     size_t count;  /* COUNT, at least 1: how many elements a call should return */
     slice pattern; /* MATCH: borrowed from the arguments */
     bool has_pattern;
-    bool keys_only; /* NOVALUES, NOSCORES */
-    int type;       /* TYPE: an objectTypeId, or -1 */
+    bool keys_only;            /* NOVALUES, NOSCORES */
+    int type;                  /* TYPE: an objectTypeId, or -1 */
+    int first_slot, last_slot; /* of keys, in cluster mode */
 } scanOptions;
 
 /* Parses the options from argument `first` on. TYPE is for SCAN_KEYS only, NOVALUES for SCAN_HASH, NOSCORES for
@@ -25,6 +26,8 @@ bool scanParseOptions(client *c, uint32_t first, scanKind kind, scanOptions *out
 /* Returns the number of calls of dictScanRead() after which a scan of mostly empty buckets ends with fewer than `count`
  * elements. */
 size_t scanStepsMax(const scanOptions *options);
+/* Returns the slot that every key has which the pattern matches; -1 if there may be several, or cluster mode is off. */
+int scanPatternSlot(slice pattern);
 /* Returns whether the name matches MATCH. */
 bool scanMatches(const scanOptions *options, slice name);
 

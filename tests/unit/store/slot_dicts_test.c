@@ -172,6 +172,48 @@ TEST(slot_dicts_scan_meets_what_stays) {
     end();
 }
 
+static size_t scanRange(serverDb *db, int first, int last, uint64_t cursor) {
+    size_t calls = 0;
+    memset(met, 0, sizeof(met));
+    do cursor = dbScanSlots(db, first, last, cursor, meet, NULL);
+    while (cursor && ++calls < 1000);
+    CHECK_EQ_INT(cursor, 0);
+    size_t total = 0;
+    for (size_t i = 0; i < array_len(met); i++) total += met[i];
+    return total;
+}
+
+TEST(slot_dicts_are_walked_in_part) {
+    begin();
+    serverDb *db = dbGet(1);
+    int foo = keyHashSlot("foo", 3), bar = keyHashSlot("bar", 3);
+    CHECK(bar < foo);
+    for (long i = 0; i < 100; i++) add(db, i < 70 ? "{foo}_" : "{bar}_", i);
+    CHECK_EQ_INT(scanRange(db, 0, HASH_SLOTS - 1, 0), 100);
+    CHECK_EQ_INT(scanRange(db, foo, foo, 0), 70);
+    CHECK(met[0] && met[69] && !met[70]);
+    CHECK_EQ_INT(scanRange(db, bar, foo, 0), 100);
+    CHECK_EQ_INT(scanRange(db, bar, foo - 1, 0), 30);
+    CHECK_EQ_INT(scanRange(db, bar + 1, foo, 0), 70);
+    CHECK_EQ_INT(scanRange(db, bar + 1, foo - 1, 0), 0);
+    /* From a cursor in the range, in another slot's dict before it, after it. */
+    CHECK_EQ_INT(scanRange(db, bar, foo, (uint64_t)bar + 1), 70);
+    CHECK_EQ_INT(scanRange(db, foo, foo, 1ull << 14 | (uint64_t)bar), 70);
+    CHECK_EQ_INT(scanRange(db, bar, bar, (uint64_t)foo), 0);
+    int walked[2] = {0};
+    for (int i = 0; i < 2; i++) {
+        dbIterator it;
+        dbIterBeginSlot(&it, db, i ? foo : bar, false);
+        for (const robj *o; (o = dbIterNext(&it));) walked[i] += objectKey(o).ptr[1] == (i ? 'f' : 'b');
+        dbIterEnd(&it);
+        dbIterBeginSlot(&it, db, i ? foo + 1 : bar + 1, false);
+        CHECK(dbIterNext(&it) == NULL);
+        dbIterEnd(&it);
+    }
+    CHECK(walked[0] == 30 && walked[1] == 70);
+    end();
+}
+
 /* ---- Whole databases ---- */
 
 TEST(slot_dicts_are_flushed_swapped_and_counted) {

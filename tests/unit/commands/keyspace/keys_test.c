@@ -8,6 +8,7 @@
 #include "db_walk.h"
 #include "lru.h"
 #include "scan.h"
+#include "slot_table.h"
 #include "unit.h"
 #include "zmalloc.h"
 
@@ -250,6 +251,26 @@ TEST(scan_arguments) {
     CHECK_REPLY(c, "-ERR NOVALUES option can only be used in HSCAN\r\n");
     c->argv = NULL;
     clientFree(c);
+}
+
+TEST(patterns_that_name_one_slot) {
+    static const struct {
+        const char *pattern, *key; /* one whose slot it is; NULL: there may be several */
+    } cases[] = {
+        {"{tag}*", "tag"},    {"{tag}", "tag"}, {"a{tag}b?[c]*", "tag"}, {"}{tag}*", "tag"},   {"a]^-{t-^]}*", "t-^]"},
+        {"{{tag}*", "{tag"},  {"word", "word"}, {"{word", "{word"},      {"{}word", "{}word"}, {"", ""},
+        {"word{}", "word{}"}, {"*{tag}", NULL}, {"?{tag}", NULL},        {"[a]{tag}", NULL},   {"\\{tag}", NULL},
+        {"a\\b{tag}", NULL},  {"{tag*}", NULL}, {"{t?g}", NULL},         {"{t[a]g}", NULL},    {"{tag\\}x}", NULL},
+        {"word*", NULL},      {"{word*", NULL}, {"{}*", NULL},           {"{}{tag}*", NULL},   {"*", NULL},
+    };
+    for (size_t i = 0; i < array_len(cases); i++) {
+        slice pattern = sliceStr(cases[i].pattern);
+        CHECK_EQ_INT(scanPatternSlot(pattern), -1);
+        slots_enabled = true;
+        int slot = scanPatternSlot(pattern);
+        slots_enabled = false;
+        CHECK_EQ_INT(slot, cases[i].key ? keyHashSlot(cases[i].key, strlen(cases[i].key)) : -1);
+    }
 }
 
 TEST(flush_and_swap) {
