@@ -16,6 +16,7 @@
 #include "engine.h"
 #include "hash.h"
 #include "reply.h"
+#include "slot_check.h"
 
 #include <stdio.h>
 
@@ -23,17 +24,13 @@
 
 #define BUS_PORT_OFFSET 10000
 
-bool clusterCommandAllowed(client *c) {
-    return clusterIsEnabled() || addReplyError(c, "This instance has cluster support disabled");
-}
-
 /* Handles what does not exist in this version, whether or not cluster mode is on. */
 void clusterDisabledCommand(client *c) {
-    if (clusterCommandAllowed(c)) addReplyErrorFormat(c, "%s is not supported by this version", c->cmd->fullname);
+    if (slotsAreEnabled(c)) addReplyErrorFormat(c, "%s is not supported by this version", c->cmd->fullname);
 }
 
 void clusterHelpCommand(client *c) {
-    if (clusterCommandAllowed(c)) containerHelpCommand(c);
+    if (slotsAreEnabled(c)) containerHelpCommand(c);
 }
 
 /* Works without cluster mode as well, as in Valkey. */
@@ -95,7 +92,7 @@ static bool rangeArgs(client *c, slotSet *slots) {
 
 static void changeSlots(client *c, clusterCommandKind kind, bool (*read)(client *c, slotSet *slots)) {
     slotSet slots = {{0}};
-    if (clusterCommandAllowed(c) && read(c, &slots)) run(c, &(clusterCommand){.kind = kind, .slots = &slots});
+    if (slotsAreEnabled(c) && read(c, &slots)) run(c, &(clusterCommand){.kind = kind, .slots = &slots});
 }
 
 void clusterAddslotsCommand(client *c) { changeSlots(c, CLUSTER_ADD_SLOTS, slotArgs); }
@@ -112,7 +109,7 @@ static void flushedKey(void *arg, serverDb *db, hashedKey key) {
  * the time grows with their number; the memory of large values is freed in the background, with SYNC as well. */
 void clusterFlushslotCommand(client *c) {
     unsigned slot;
-    if (!clusterCommandAllowed(c)) return;
+    if (!slotsAreEnabled(c)) return;
     if (c->argc > 4) {
         addReplySubcommandSyntaxError(c);
         return;
@@ -167,7 +164,7 @@ static bool meetAddress(client *c, char ip[NODE_IP_LEN]) {
 void clusterMeetCommand(client *c) {
     char ip[NODE_IP_LEN];
     clusterCommand meet = {.kind = CLUSTER_MEET, .ip = ip};
-    if (!clusterCommandAllowed(c)) return;
+    if (!slotsAreEnabled(c)) return;
     if (c->argc > 5) addReplySubcommandSyntaxError(c);
     else if (meetPorts(c, &meet) && meetAddress(c, ip)) run(c, &meet);
 }
@@ -178,11 +175,11 @@ static void runWithNode(client *c, clusterCommandKind kind) {
 }
 
 void clusterForgetCommand(client *c) {
-    if (clusterCommandAllowed(c)) runWithNode(c, CLUSTER_FORGET);
+    if (slotsAreEnabled(c)) runWithNode(c, CLUSTER_FORGET);
 }
 
 void clusterReplicateCommand(client *c) {
-    if (!clusterCommandAllowed(c)) return;
+    if (!slotsAreEnabled(c)) return;
     if (c->argc == 4 && argIs(c, 2, "NO") && argIs(c, 3, "ONE")) {
         run(c, &(clusterCommand){.kind = CLUSTER_REPLICATE_NO_ONE});
     } else if (c->argc == 3) {
@@ -194,7 +191,7 @@ void clusterReplicateCommand(client *c) {
 
 void clusterFailoverCommand(client *c) {
     clusterCommand failover = {.kind = CLUSTER_FAILOVER};
-    if (!clusterCommandAllowed(c)) return;
+    if (!slotsAreEnabled(c)) return;
     bool is_valid = true;
     for (uint32_t i = 2; i < c->argc && is_valid; i++) {
         if (argIs(c, i, "FORCE")) failover.force = true;
@@ -208,22 +205,22 @@ void clusterFailoverCommand(client *c) {
 /* ---- Epochs, RESET, the file ---- */
 
 void clusterBumpepochCommand(client *c) {
-    if (clusterCommandAllowed(c)) run(c, &(clusterCommand){.kind = CLUSTER_BUMP_EPOCH});
+    if (slotsAreEnabled(c)) run(c, &(clusterCommand){.kind = CLUSTER_BUMP_EPOCH});
 }
 
 void clusterSetConfigEpochCommand(client *c) {
     long long epoch;
-    if (!clusterCommandAllowed(c) || !getLongLongFromArg(c, 2, &epoch, NULL)) return;
+    if (!slotsAreEnabled(c) || !getLongLongFromArg(c, 2, &epoch, NULL)) return;
     if (epoch < 0) addReplyErrorFormat(c, "Invalid config epoch specified: %lld", epoch);
     else run(c, &(clusterCommand){.kind = CLUSTER_SET_CONFIG_EPOCH, .epoch = (uint64_t)epoch});
 }
 
 void clusterFlushslotsCommand(client *c) {
-    if (clusterCommandAllowed(c)) run(c, &(clusterCommand){.kind = CLUSTER_FLUSH_SLOTS});
+    if (slotsAreEnabled(c)) run(c, &(clusterCommand){.kind = CLUSTER_FLUSH_SLOTS});
 }
 
 void clusterResetCommand(client *c) {
-    if (!clusterCommandAllowed(c)) return;
+    if (!slotsAreEnabled(c)) return;
     bool hard = c->argc == 3 && argIs(c, 2, "HARD");
     if (c->argc > 3) addReplySubcommandSyntaxError(c);
     else if (c->argc == 3 && !hard && !argIs(c, 2, "SOFT")) addReplySyntaxError(c);
@@ -231,7 +228,7 @@ void clusterResetCommand(client *c) {
 }
 
 void clusterSaveconfigCommand(client *c) {
-    if (!clusterCommandAllowed(c)) return;
+    if (!slotsAreEnabled(c)) return;
     int error = clusterSaveNow();
     if (error) addReplyErrorFormat(c, "error saving the cluster node config: %s", strerror(error));
     else addReplyOk(c);
@@ -273,7 +270,7 @@ static bool setslotAction(client *c, clusterCommand *set) {
 
 void clusterSetslotCommand(client *c) {
     clusterCommand set = {.from_primary = c->flags & CLIENT_PRIMARY};
-    if (!clusterCommandAllowed(c) || !slotArg(c, 2, &set.slot) || !setslotAction(c, &set)) return;
+    if (!slotsAreEnabled(c) || !slotArg(c, 2, &set.slot) || !setslotAction(c, &set)) return;
     set.slot_has_keys = slotHasKeys(set.slot);
     run(c, &set);
 }

@@ -26,8 +26,6 @@ commandHandler clusterInfoCommand, clusterNodesCommand, clusterMyidCommand, clus
 /* Returns the lines of CLUSTER INFO. The caller frees them. */
 sds clusterInfoNow(void);
 
-/* Return false after an error reply: cluster mode is off; the argument is no node's name (`error` gets its length
- * and its text). */
-bool clusterCommandAllowed(client *c) must_check;
+/* Returns false after an error reply if the argument is no node's name; `error` gets its length and its text. */
 bool clusterNodeArg(client *c, uint32_t index, const char *error, nodeId *id) must_check;
 #endif

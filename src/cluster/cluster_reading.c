@@ -15,6 +15,7 @@
 #include "db_slots.h"
 #include "engine_settings.h"
 #include "reply.h"
+#include "slot_check.h"
 #include "zmalloc.h"
 
 /* ---- The client that asks ---- */
@@ -53,7 +54,7 @@ sds clusterInfoNow(void) {
 }
 
 void clusterInfoCommand(client *c) {
-    if (!clusterCommandAllowed(c)) return;
+    if (!slotsAreEnabled(c)) return;
     sds text = clusterInfoNow();
     addReplyVerbatim(c, sdsSlice(text), "txt");
     sdsFree(text);
@@ -62,7 +63,7 @@ void clusterInfoCommand(client *c) {
 /* ---- Nodes ---- */
 
 void clusterNodesCommand(client *c) {
-    if (!clusterCommandAllowed(c)) return;
+    if (!slotsAreEnabled(c)) return;
     clusterClient asker = clientOf(c);
     sds text = clusterNodesText(clusterLock(), &asker, clusterNow());
     clusterUnlock();
@@ -71,7 +72,7 @@ void clusterNodesCommand(client *c) {
 }
 
 static void replyId(client *c, bool of_shard) {
-    if (!clusterCommandAllowed(c)) return;
+    if (!slotsAreEnabled(c)) return;
     const clusterNode *me = clusterMyself(clusterLock());
     nodeId id = of_shard ? me->shard : me->id;
     clusterUnlock();
@@ -84,7 +85,7 @@ void clusterMyshardidCommand(client *c) { replyId(c, true); }
 /* Finds the node of argument 2. On success the machine is locked; NULL after an error reply. */
 static const clusterNode *lockNode(client *c, const clusterMachine **m) {
     nodeId id;
-    if (!clusterCommandAllowed(c) || !clusterNodeArg(c, 2, "Unknown node %.*s", &id)) return NULL;
+    if (!slotsAreEnabled(c) || !clusterNodeArg(c, 2, "Unknown node %.*s", &id)) return NULL;
     *m = clusterLock();
     const clusterNode *n = clusterNodeById(*m, &id);
     if (n) return n;
@@ -172,7 +173,7 @@ static unsigned runEnd(const clusterMachine *m, unsigned first) {
 }
 
 void clusterSlotsCommand(client *c) {
-    if (!clusterCommandAllowed(c)) return;
+    if (!slotsAreEnabled(c)) return;
     clusterClient asker = clientOf(c);
     const clusterMachine *m = clusterLock();
     void *length = addReplyDeferredLen(c);
@@ -252,7 +253,7 @@ static bool isFirstOfShard(const clusterMachine *m, const clusterNode *n) {
 }
 
 void clusterShardsCommand(client *c) {
-    if (!clusterCommandAllowed(c)) return;
+    if (!slotsAreEnabled(c)) return;
     clusterClient asker = clientOf(c);
     const clusterMachine *m = clusterLock();
     void *length = addReplyDeferredLen(c);
@@ -296,7 +297,7 @@ static long long replyLink(client *c, const clusterNode *n, const busLinkFigures
 
 void clusterLinksCommand(client *c) {
     busLinkFigures *list;
-    if (!clusterCommandAllowed(c)) return;
+    if (!slotsAreEnabled(c)) return;
     size_t count = clusterLinks(&list);
     void *length = addReplyDeferredLen(c);
     long long links = 0;
@@ -314,7 +315,7 @@ void clusterLinksCommand(client *c) {
 
 void clusterCountkeysinslotCommand(client *c) {
     long long slot;
-    if (!clusterCommandAllowed(c) || !getLongLongFromArg(c, 2, &slot, NULL)) return;
+    if (!slotsAreEnabled(c) || !getLongLongFromArg(c, 2, &slot, NULL)) return;
     if (slot < 0 || slot >= CLUSTER_SLOTS) addReplyError(c, "Invalid slot");
     else addReplyLongLong(c, (long long)dbSlotSize(c->db, (int)slot));
 }
@@ -330,7 +331,7 @@ static void replyKeys(client *c, int slot, size_t count) {
 
 void clusterGetkeysinslotCommand(client *c) {
     long long slot, count;
-    if (!clusterCommandAllowed(c) || !getLongLongFromArg(c, 2, &slot, NULL) || !getLongLongFromArg(c, 3, &count, NULL))
+    if (!slotsAreEnabled(c) || !getLongLongFromArg(c, 2, &slot, NULL) || !getLongLongFromArg(c, 3, &count, NULL))
         return;
     if (slot < 0 || slot >= CLUSTER_SLOTS || count < 0) addReplyError(c, "Invalid slot or number of keys");
     else replyKeys(c, (int)slot, (size_t)count);

@@ -42,6 +42,10 @@ void slotsEnable(void) {
     gateEnable(GATE_CLUSTER, true);
 }
 
+bool slotsAreEnabled(client *c) {
+    return slots_enabled || addReplyError(c, "This instance has cluster support disabled");
+}
+
 /* ---- Questions ---- */
 
 /* The commands of one question. */
@@ -154,10 +158,7 @@ slotVerdict slotCheckScript(const client *self, const client *caller) {
 /* ---- ASKING ---- */
 
 void askingCommand(client *c) {
-    if (!slots_enabled) {
-        addReplyError(c, "This instance has cluster support disabled");
-        return;
-    }
+    if (!slotsAreEnabled(c)) return;
     c->flags |= CLIENT_ASKING;
     addReplyOk(c);
 }

@@ -15,6 +15,9 @@
  * after commandTableSeal(), while all databases are empty and before a key is hashed, if cluster mode is on. */
 void slotsEnable(void);
 
+/* Returns false after an error reply if cluster mode is off. */
+bool slotsAreEnabled(client *c) must_check;
+
 /* The check function of GATE_CLUSTER: replies with a redirection or an error unless the command is served here. A
  * refused EXEC ends its transaction. */
 gateResult slotGate(client *c);

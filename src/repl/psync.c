@@ -24,7 +24,7 @@
 #include "role_cmds.h"
 #include "sds.h"
 #include "sync_cause.h"
-#include "slot_table.h"
+#include "slot_check.h"
 #include "repl_stream.h"
 
 #include <stdio.h>
@@ -317,7 +317,7 @@ static bool setOption(client *c, replicaState *r, uint32_t at) {
     } else if (sliceIs(name, "rdb-filter-only")) {
         return setFilter(c, r, at + 1);
     } else if (sliceIs(name, "set-cluster-node-id")) {
-        if (!slots_enabled) return addReplyError(c, "This instance has cluster support disabled");
+        return slotsAreEnabled(c);
     } else {
         addReplyErrorFormat(c, "Unrecognized REPLCONF option: %.*s", (int)name.len, name.ptr);
         return false;
