@@ -12,6 +12,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "hash.h"
 #include "endian.h"
+#include "panic.h"
 
 #ifdef __x86_64__
 #include <cpuid.h>
@@ -97,12 +98,14 @@ uint64_t hashBytesNoCase(const void *p, size_t len) { return siphash12(p, len, t
 /* ---- Cluster slots ----------------------------------------------------------------------------------------------- */
 
 static uint16_t crc16_table[256];
+static uint8_t crc16_index[256]; /* of the element of the table with this low byte; each has another one */
 
 __attribute__((constructor)) static void makeTable(void) {
     for (unsigned b = 0; b < 256; b++) {
         uint16_t c = (uint16_t)(b << 8);
         for (int bit = 0; bit < 8; bit++) c = (uint16_t)((c << 1) ^ (c & 0x8000 ? 0x1021 : 0));
         crc16_table[b] = c;
+        crc16_index[c & 0xff] = (uint8_t)b;
     }
 }
 
@@ -226,6 +229,41 @@ static inline int slotOf(const char *key, size_t len) {
 }
 
 int keyHashSlot(const char *key, size_t len) { return slotOf(key, len); }
+
+static const char tag_chars[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+#define TAG_CHARS ((int)sizeof(tag_chars) - 1)
+
+/* Writes the prefix with this number: none, those of one character, those of two. Returns its length. */
+static size_t tagPrefix(int number, uint8_t out[2]) {
+    if (number == 0) return 0;
+    if (number <= TAG_CHARS) {
+        out[0] = (uint8_t)tag_chars[number - 1];
+        return 1;
+    }
+    number -= 1 + TAG_CHARS;
+    out[0] = (uint8_t)tag_chars[number / TAG_CHARS];
+    out[1] = (uint8_t)tag_chars[number % TAG_CHARS];
+    return 2;
+}
+
+void keySlotTag(int slot, char out[4]) {
+    debugAssert(slot >= 0 && slot < HASH_SLOTS);
+    /* After a prefix one character at most gives the low byte of the slot. */
+    uint8_t index = crc16_index[slot & 0xff];
+    for (int number = 0; number <= TAG_CHARS + TAG_CHARS * TAG_CHARS; number++) {
+        uint8_t prefix[2];
+        size_t len = tagPrefix(number, prefix);
+        uint16_t crc = crcByBytes(prefix, len);
+        if ((((crc << 8) ^ crc16_table[index]) & (HASH_SLOTS - 1)) != slot) continue;
+        int last = index ^ crc >> 8;
+        if (!memchr(tag_chars, last, TAG_CHARS)) continue;
+        memcpy(out, prefix, len);
+        out[len] = (char)last;
+        out[len + 1] = '\0';
+        return;
+    }
+    serverPanic("no text of three characters has slot %d", slot);
+}
 
 static bool key_slots; /* const after startup */
 

@@ -22,6 +22,9 @@ uint16_t crc16(const void *p, size_t len);
 int keyHashSlot(const char *key, size_t len);
 
 #define HASH_SLOTS 16384
+/* Writes a text of one to three letters and digits whose slot is `slot`, and a NUL. It is the first one by length, then
+ * in the order 0-9, a-z, A-Z: a hash tag that Valkey's cursors have as well. Takes up to 10 us. */
+void keySlotTag(int slot, char out[4]);
 /* Sets whether keyHash() contains the slot (cluster mode). Call at startup, before any key is hashed. */
 void keyHashSetSlots(bool on);
 /* Returns the hash of a key, as the dicts of keys, and all others whose names are keys, use it: hashBytes(), in which

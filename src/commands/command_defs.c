@@ -100,6 +100,7 @@ static int sortGetKeys(const serverCommand *cmd, const slice *argv, uint32_t arg
 
 static serverCommand commands[] = {
 #include "bitmap.def"
+#include "cluster.def"
 #include "connection.def"
 #include "generic.def"
 #include "geo.def"

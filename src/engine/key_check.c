@@ -31,6 +31,7 @@ static const struct {
     unsigned may;
 } exceptions[] = {
     /* They touch a whole database, which ACL checks for. */
+    {"clusterscan", ALL_KEYS},
     {"flushdb", ALL_KEYS},
     {"keys", ALL_KEYS},
     {"randomkey", ALL_KEYS},

@@ -1,4 +1,4 @@
-/* scan.c -- SCAN, and what HSCAN, SSCAN and ZSCAN share with it: walks in which each call returns a part.
+/* scan.c -- SCAN, and what CLUSTERSCAN, HSCAN, SSCAN and ZSCAN share with it: walks in which each call returns a part.
  *
  * A call first collects entries from the dict and prefetches them, then filters them. So the cache misses overlap, and
  * expired keys can be deleted, as no walk is in progress then.
@@ -36,27 +36,26 @@
 /* Cuts the text at a NUL byte, where a cursor or type name ends. */
 static slice untilNul(slice s) { return sliceOf(s.ptr, strnlen(s.ptr, s.len)); }
 
-/* Parses a cursor. Text that is not a plain number is parsed as strtoull() does, which allows blanks before it, a sign
- * and leading zeros. */
-static bool parseCursor(slice text, uint64_t *cursor) {
-    long long number;
-    if (string2ll(text.ptr, text.len, &number)) {
-        *cursor = (uint64_t)number;
-        return number >= 0;
+/* Text that is not a plain number is parsed by strtoull(). */
+bool scanParseNumber(slice text, uint64_t *number) {
+    long long plain;
+    if (string2ll(text.ptr, text.len, &plain)) {
+        *number = (uint64_t)plain;
+        return plain >= 0;
     }
     if (text.len == 0) return false;
     char *copy = zmalloc(text.len + 1), *end;
     memcpy(copy, text.ptr, text.len);
     copy[text.len] = '\0';
     errno = 0;
-    *cursor = strtoull(copy, &end, 10);
+    *number = strtoull(copy, &end, 10);
     bool ok = errno == 0 && end != copy && *end == '\0';
     zfree(copy);
     return ok;
 }
 
 static bool getCursorFromArg(client *c, uint32_t index, uint64_t *cursor) {
-    if (parseCursor(untilNul(c->argv[index]), cursor)) return true;
+    if (scanParseNumber(untilNul(c->argv[index]), cursor)) return true;
     return addReplyError(c, "invalid cursor");
 }
 
@@ -86,6 +85,16 @@ static bool parseType(client *c, uint32_t index, scanOptions *out) {
     return addReplyErrorFormat(c, "unknown type name '%.*s'", (int)(name.len < INT_MAX ? name.len : INT_MAX), name.ptr);
 }
 
+static bool parseSlot(client *c, uint32_t index, scanOptions *out) {
+    if (out->slot != -1) return addReplyError(c, "SLOT option can only be specified once");
+    long long slot;
+    slice text = c->argv[index];
+    if (!string2ll(text.ptr, text.len, &slot) || slot < 0 || slot >= HASH_SLOTS)
+        return addReplyError(c, "Invalid or out of range slot");
+    out->slot = (int)slot;
+    return true;
+}
+
 static bool parseKeysOnly(client *c, scanKind kind, scanKind owner, scanOptions *out) {
     if (kind == owner) {
         out->keys_only = true;
@@ -96,7 +105,7 @@ static bool parseKeysOnly(client *c, scanKind kind, scanKind owner, scanOptions 
 }
 
 bool scanParseOptions(client *c, uint32_t first, scanKind kind, scanOptions *out) {
-    *out = (scanOptions){.count = COUNT_DEFAULT, .type = -1, .last_slot = HASH_SLOTS - 1};
+    *out = (scanOptions){.count = COUNT_DEFAULT, .type = -1, .slot = -1, .last_slot = HASH_SLOTS - 1};
     for (uint32_t i = first; i < c->argc; i++) {
         slice word = c->argv[i];
         bool has_value = i + 1 < c->argc, ok = true;
@@ -105,8 +114,10 @@ bool scanParseOptions(client *c, uint32_t first, scanKind kind, scanOptions *out
         } else if (has_value && sliceIs(word, "match")) {
             out->pattern = c->argv[++i];
             out->has_pattern = !(out->pattern.len == 1 && out->pattern.ptr[0] == '*');
-        } else if (has_value && kind == SCAN_KEYS && sliceIs(word, "type")) {
+        } else if (has_value && (kind == SCAN_KEYS || kind == SCAN_CLUSTER) && sliceIs(word, "type")) {
             ok = parseType(c, ++i, out);
+        } else if (has_value && kind == SCAN_CLUSTER && sliceIs(word, "slot")) {
+            ok = parseSlot(c, ++i, out);
         } else if (sliceIs(word, "novalues")) {
             ok = parseKeysOnly(c, kind, SCAN_HASH, out);
         } else if (sliceIs(word, "noscores")) {
@@ -145,12 +156,17 @@ size_t scanStepsMax(const scanOptions *options) {
     return options->count > SIZE_MAX / STEPS_PER_ELEMENT ? SIZE_MAX : options->count * STEPS_PER_ELEMENT;
 }
 
+static void addReplyCursor(client *c, uint64_t cursor, const scanOptions *options) {
+    unused(options);
+    char digits[LONG_STR_SIZE];
+    addReplyBulk(c, sliceOf(digits, ull2string(digits, cursor)));
+}
+
 /* Adds the start of the reply: an array of two, the first element of which is the cursor. The caller adds the array of
  * elements. */
 static void addReplyScanCursor(client *c, uint64_t cursor) {
-    char digits[LONG_STR_SIZE];
     addReplyArrayLen(c, 2);
-    addReplyBulk(c, sliceOf(digits, ull2string(digits, cursor)));
+    addReplyCursor(c, cursor, NULL);
 }
 
 /* ---- Gathering ---- */
@@ -273,17 +289,22 @@ static void filterKeys(serverDb *db, const scanOptions *options, gathered *g) {
     g->count = kept;
 }
 
+void scanKeys(client *c, uint64_t cursor, const scanOptions *options, scanCursorFn *addCursor) {
+    gathered g;
+    if (!gather(c, NULL, options, &cursor, &g)) return;
+    filterKeys(c->db, options, &g);
+    addReplyArrayLen(c, 2);
+    addCursor(c, cursor, options);
+    addReplyArrayLen(c, (long long)g.count);
+    for (size_t i = 0; i < g.count; i++) addReplyBulk(c, objectKey(g.entries[i]));
+    gatheredFree(&g);
+}
+
 /* SCAN cursor [MATCH pattern] [COUNT count] [TYPE type] */
 void scanCommand(client *c) {
     uint64_t cursor;
     scanOptions options;
     if (!getCursorFromArg(c, 1, &cursor) || !scanParseOptions(c, 2, SCAN_KEYS, &options)) return;
     restrictToPattern(&options);
-    gathered g;
-    if (!gather(c, NULL, &options, &cursor, &g)) return;
-    filterKeys(c->db, &options, &g);
-    addReplyScanCursor(c, cursor);
-    addReplyArrayLen(c, (long long)g.count);
-    for (size_t i = 0; i < g.count; i++) addReplyBulk(c, objectKey(g.entries[i]));
-    gatheredFree(&g);
+    scanKeys(c, cursor, &options, addReplyCursor);
 }

@@ -17,6 +17,9 @@ void bitposCommand(client *c);
 void getbitCommand(client *c);
 void setbitCommand(client *c);
 
+/* cluster.def */
+void clusterscanCommand(client *c);
+
 /* connection.def */
 void authCommand(client *c);
 void clientCachingCommand(client *c);

@@ -122,3 +122,10 @@ slotView slotTableLook(unsigned slot) {
                       .replica = primary != 0,
                       .state = table.state};
 }
+
+unsigned slotTableRunEnd(unsigned slot) {
+    slotView v = slotTableLook(slot);
+    if (!v.mine && !v.followed) return slot;
+    while (slot + 1 < CLUSTER_SLOTS && table.owner[slot + 1] == v.owner) slot++;
+    return slot;
+}

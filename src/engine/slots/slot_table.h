@@ -65,6 +65,11 @@ typedef struct slotView {
 } slotView;
 slotView slotTableLook(unsigned slot);
 
+/* Returns the last slot of a walk over the keys of neighbouring slots that begins at `slot`: those after it that have
+ * the same owner, if that is this node or its primary; `slot` itself if it has another owner, as a slot that is
+ * imported has. A pass over these slots. */
+unsigned slotTableRunEnd(unsigned slot);
+
 /* --- The address of a node as clients see it (slot_endpoint.c) ---------------------------------------------------- */
 
 /* How the client that asks is connected. */

@@ -117,6 +117,24 @@ TEST(key_slots) {
     CHECK_EQ_INT(keyHashSlot("", 0), 0);
 }
 
+/* The tags were read from cursors of a server of Valkey 9.1. */
+TEST(each_slot_has_a_tag) {
+    static const struct {
+        int slot;
+        const char *tag;
+    } known[] = {{0, "06S"},   {1, "Qi"},     {5, "460"},   {80, "avs"},
+                 {493, "aeM"}, {7638, "4h3"}, {13907, "0"}, {16383, "6ZJ"}};
+    char tag[4];
+    for (int slot = 0; slot < HASH_SLOTS; slot++) {
+        keySlotTag(slot, tag);
+        if (!CHECK_EQ_INT(keyHashSlot(tag, strlen(tag)), slot) || !CHECK(strspn(tag, "{}-") == 0)) break;
+    }
+    for (size_t i = 0; i < array_len(known); i++) {
+        keySlotTag(known[i].slot, tag);
+        CHECK_EQ_STR(tag, known[i].tag);
+    }
+}
+
 TEST(key_hash_contains_the_slot_if_slots_are_on) {
     static const char *const names[] = {"", "foo", "a{foo}b", "another key, which is longer than a word"};
     uint64_t slot_bits = (uint64_t)(HASH_SLOTS - 1) << HASH_SLOT_SHIFT;

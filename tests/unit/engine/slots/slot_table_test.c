@@ -57,6 +57,28 @@ TEST(served_slots_agree_with_owners_and_state) {
     CHECK(!slotTableNode(OWN_NODE) && !slotTableLook(0).owner);
 }
 
+TEST(runs_of_slots_have_one_owner) {
+    panicSetMainThread();
+    for (int replica = 0; replica < 2; replica++) {
+        fixtureSlots(replica);
+        uint16_t shard = replica ? PARTNER : OWN_NODE;
+        for (unsigned slot = 100; slot < 200; slot++) slotTableSetOwner(slot, slot < 150 ? shard : OTHER);
+        CHECK_EQ_INT(slotTableRunEnd(100), 149);
+        CHECK_EQ_INT(slotTableRunEnd(149), 149);
+        slotTableSetOpen(120, OTHER, 0);
+        CHECK_EQ_INT(slotTableRunEnd(101), 149);
+        slotTableSetOwner(120, 0);
+        CHECK_EQ_INT(slotTableRunEnd(101), 119);
+        /* The slots of another node are not walked here, even while one of them is imported. */
+        slotTableSetOpen(150, 0, OTHER);
+        CHECK_EQ_INT(slotTableRunEnd(150), 150);
+        slotTableSetOwner(CLUSTER_SLOTS - 2, shard);
+        slotTableSetOwner(CLUSTER_SLOTS - 1, shard);
+        CHECK_EQ_INT(slotTableRunEnd(CLUSTER_SLOTS - 2), CLUSTER_SLOTS - 1);
+    }
+    slotTableClear();
+}
+
 TEST(nodes_are_copied_and_freed) {
     char name[] = "a.example";
     panicSetMainThread();
