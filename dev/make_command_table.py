@@ -205,7 +205,8 @@ class Command:
             return
         for sub in subs:
             if sub.name == "help":
-                sub.handler, sub.function = self.layer(), HELP_HANDLER
+                if not sub.handler:
+                    sub.handler, sub.function = self.layer(), HELP_HANDLER
             elif sub.handler:
                 if not sub.help or sub.help[0].split()[0] != sub.name.upper():
                     sub.node.fail("has no help that begins with " + sub.name.upper())

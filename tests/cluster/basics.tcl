@@ -41,6 +41,13 @@ start_cluster 3 1 {} {
         assert_error "ERR Slot 5 is already busy" {[node 0] CLUSTER ADDSLOTS 5}
     }
 
+    test "CLUSTER HELP lists the subcommands" {
+        set lines [[node 0] CLUSTER HELP]
+        foreach name {ADDSLOTS BUMPEPOCH COUNTKEYSINSLOT FAILOVER KEYSLOT NODES SETSLOT SHARDS SLOTS HELP} {
+            assert {[lsearch $lines $name*] >= 0}
+        }
+    }
+
     test "A message reaches subscribers of all nodes" {
         set subscriber [RespClient new [lindex $cluster::ports 4]]
         $subscriber SUBSCRIBE news
