@@ -23,6 +23,7 @@
 #include <arpa/inet.h>
 
 #define BUS_PORT_OFFSET 10000
+#define NAME_SHOWN 128 /* bytes of a wrong name in an error */
 
 /* Handles what does not exist in this version, whether or not cluster mode is on. */
 void clusterDisabledCommand(client *c) {
@@ -50,7 +51,7 @@ bool clusterNodeArg(client *c, uint32_t index, const char *error, nodeId *id) {
         memcpy(id->text, text.ptr, sizeof(id->text));
         return true;
     }
-    return addReplyErrorFormat(c, error, (int)(text.len < 128 ? text.len : 128), text.ptr);
+    return addReplyErrorFormat(c, error, (int)(text.len < NAME_SHOWN ? text.len : NAME_SHOWN), text.ptr);
 }
 
 static bool argIs(const client *c, uint32_t index, const char *word) { return sliceIs(c->argv[index], word); }
@@ -64,35 +65,63 @@ static bool slotArg(client *c, uint32_t index, unsigned *slot) {
 
 /* ---- Slots ---- */
 
-static bool addSlot(client *c, slotSet *slots, unsigned slot) {
-    if (slotSetHas(slots, slot)) return addReplyErrorFormat(c, "Slot %u specified multiple times", slot);
-    slotSetAdd(slots, slot);
+/* Slots in the order of the arguments, up to the first mistake. */
+typedef struct slotList {
+    slotSet set;
+    uint16_t order[CLUSTER_SLOTS];
+    size_t count;
+    sds mistake; /* owns: the error reply; NULL: none */
+} slotList;
+
+static bool parseSlot(slice text, unsigned *slot) {
+    long long n;
+    if (!string2ll(text.ptr, text.len, &n) || n < 0 || n >= CLUSTER_SLOTS) return false;
+    *slot = (unsigned)n;
     return true;
 }
 
-static bool slotArgs(client *c, slotSet *slots) {
+static void addSlot(slotList *list, unsigned slot) {
+    if (list->mistake) return;
+    if (slotSetHas(&list->set, slot)) {
+        list->mistake = sdsCatPrintf(sdsEmpty(), "-ERR Slot %u specified multiple times", slot);
+        return;
+    }
+    slotSetAdd(&list->set, slot);
+    list->order[list->count++] = (uint16_t)slot;
+}
+
+static bool slotArgs(client *c, slotList *list) {
     unsigned slot;
     for (uint32_t i = 2; i < c->argc; i++)
-        if (!slotArg(c, i, &slot) || !addSlot(c, slots, slot)) return false;
+        if (!slotArg(c, i, &slot)) return false;
+    for (uint32_t i = 2; i < c->argc && !list->mistake; i++)
+        if (parseSlot(c->argv[i], &slot)) addSlot(list, slot);
     return true;
 }
 
-static bool rangeArgs(client *c, slotSet *slots) {
+/* A mistake in a range counts after those about the slots of the ranges before it. */
+static bool rangeArgs(client *c, slotList *list) {
     unsigned first, last;
     if (c->argc % 2) return addReplyErrorArity(c);
-    for (uint32_t i = 2; i < c->argc; i += 2) {
-        if (!slotArg(c, i, &first) || !slotArg(c, i + 1, &last)) return false;
-        if (first > last)
-            return addReplyErrorFormat(c, "start slot number %u is greater than end slot number %u", first, last);
-        for (unsigned slot = first; slot <= last; slot++)
-            if (!addSlot(c, slots, slot)) return false;
+    for (uint32_t i = 2; i < c->argc && !list->mistake; i += 2) {
+        if (!parseSlot(c->argv[i], &first) || !parseSlot(c->argv[i + 1], &last))
+            list->mistake = sdsNew("-ERR Invalid or out of range slot");
+        else if (first > last)
+            list->mistake =
+                sdsCatPrintf(sdsEmpty(), "-ERR start slot number %u is greater than end slot number %u", first, last);
+        else
+            for (unsigned slot = first; slot <= last; slot++) addSlot(list, slot);
     }
     return true;
 }
 
-static void changeSlots(client *c, clusterCommandKind kind, bool (*read)(client *c, slotSet *slots)) {
-    slotSet slots = {{0}};
-    if (slotsAreEnabled(c) && read(c, &slots)) run(c, &(clusterCommand){.kind = kind, .slots = &slots});
+static void changeSlots(client *c, clusterCommandKind kind, bool (*read)(client *c, slotList *list)) {
+    slotList list = {.count = 0};
+    if (!slotsAreEnabled(c) || !read(c, &list)) return;
+    run(c,
+        &(clusterCommand){
+            .kind = kind, .slots = &list.set, .order = list.order, .order_count = list.count, .refusal = list.mistake});
+    sdsFree(list.mistake);
 }
 
 void clusterAddslotsCommand(client *c) { changeSlots(c, CLUSTER_ADD_SLOTS, slotArgs); }
@@ -236,17 +265,17 @@ void clusterSaveconfigCommand(client *c) {
 
 /* ---- SETSLOT ---- */
 
-/* Reads TIMEOUT at the end of SETSLOT; other words there are ignored, as by Valkey. */
-static bool setslotTimeout(client *c, uint32_t first) {
+/* Returns the error reply to TIMEOUT at the end of SETSLOT; NULL if it is right. Other words there are ignored, as by
+ * Valkey. */
+static const char *timeoutMistake(const client *c, uint32_t first) {
     long long ms;
     for (uint32_t i = first; i < c->argc; i++) {
         if (!argIs(c, i, "TIMEOUT")) continue;
-        if (i + 1 == c->argc) return addReplyError(c, "Missing timeout value");
-        if (!getLongLongFromArg(c, i + 1, &ms, "timeout is not an integer or out of range")) return false;
-        if (ms < 0) return addReplyError(c, "timeout is negative");
-        i++;
+        if (++i == c->argc) return "-ERR Missing timeout value";
+        if (!string2ll(c->argv[i].ptr, c->argv[i].len, &ms)) return "-ERR timeout is not an integer or out of range";
+        if (ms < 0) return "-ERR timeout is negative";
     }
-    return true;
+    return NULL;
 }
 
 static bool slotHasKeys(unsigned slot) {
@@ -259,13 +288,17 @@ static bool setslotAction(client *c, clusterCommand *set) {
     bool migrating = argIs(c, 3, "MIGRATING"), importing = argIs(c, 3, "IMPORTING"), node = argIs(c, 3, "NODE");
     if (argIs(c, 3, "STABLE")) {
         set->kind = CLUSTER_SET_STABLE;
-        return setslotTimeout(c, 4);
+        set->refusal = timeoutMistake(c, 4);
+        return true;
     }
     if ((!migrating && !importing && !node) || c->argc < 5)
         return addReplyError(c, "Invalid CLUSTER SETSLOT action or number of arguments. Try CLUSTER HELP");
     set->kind = migrating ? CLUSTER_SET_MIGRATING : importing ? CLUSTER_SET_IMPORTING : CLUSTER_SET_OWNER;
-    const char *error = node ? "Unknown node %.*s" : "I don't know about node %.*s";
-    return setslotTimeout(c, 5) && clusterNodeArg(c, 4, error, &set->node);
+    set->refusal = timeoutMistake(c, 5);
+    /* A name that is no id is that of no node. */
+    set->name = sliceOf(c->argv[4].ptr, c->argv[4].len < NAME_SHOWN ? c->argv[4].len : NAME_SHOWN);
+    if (c->argv[4].len == sizeof(set->node.text)) memcpy(set->node.text, c->argv[4].ptr, sizeof(set->node.text));
+    return true;
 }
 
 void clusterSetslotCommand(client *c) {

@@ -97,7 +97,11 @@ typedef struct clusterCommand {
     nodeId node;
     const char *ip; /* borrowed */
     uint16_t port, bus_port;
-    const slotSet *slots; /* borrowed */
+    slice name;            /* of SETSLOT, borrowed: the node as the client has named it; NULL: `node` */
+    const slotSet *slots;  /* borrowed */
+    const uint16_t *order; /* borrowed: `slots` in the order in which they are checked; NULL: from the lowest on */
+    size_t order_count;
+    const char *refusal; /* borrowed: the reply to a mistake that is found after all others; NULL: none */
     unsigned slot;
     uint64_t epoch;
     bool hard, force, takeover, shard, slot_has_keys;

@@ -125,10 +125,24 @@ static sds failover(clusterMachine *m, const clusterCommand *c) {
 
 /* ---- Slots ---- */
 
+static sds refusal(const clusterCommand *c) { return c->refusal ? sdsNew(c->refusal) : NULL; }
+
+/* Checks that each slot has an owner, or that none has one. */
+static sds checkSlots(const clusterMachine *m, const clusterCommand *c, bool have_owner) {
+    size_t count = c->order ? c->order_count : CLUSTER_SLOTS;
+    for (size_t i = 0; i < count; i++) {
+        unsigned slot = c->order ? c->order[i] : (unsigned)i;
+        if (!slotSetHas(c->slots, slot) || (m->owner[slot] != 0) == have_owner) continue;
+        return have_owner ? reply("-ERR Slot %u is already unassigned", slot)
+                          : reply("-ERR Slot %u is already busy", slot);
+    }
+    return refusal(c);
+}
+
 static sds addSlots(clusterMachine *m, const clusterCommand *c) {
     if (nodeIsReplica(m->myself)) return reply("-ERR Please use ADDSLOTS only with masters.");
-    for (unsigned slot = 0; slot < CLUSTER_SLOTS; slot++)
-        if (slotSetHas(c->slots, slot) && m->owner[slot]) return reply("-ERR Slot %u is already busy", slot);
+    sds error = checkSlots(m, c, false);
+    if (error) return error;
     for (unsigned slot = 0; slot < CLUSTER_SLOTS; slot++) {
         if (!slotSetHas(c->slots, slot)) continue;
         slotClose(m, slot);
@@ -140,8 +154,8 @@ static sds addSlots(clusterMachine *m, const clusterCommand *c) {
 
 static sds delSlots(clusterMachine *m, const clusterCommand *c) {
     if (nodeIsReplica(m->myself)) return reply("-ERR Please use DELSLOTS only with masters.");
-    for (unsigned slot = 0; slot < CLUSTER_SLOTS; slot++)
-        if (slotSetHas(c->slots, slot) && !m->owner[slot]) return reply("-ERR Slot %u is already unassigned", slot);
+    sds error = checkSlots(m, c, true);
+    if (error) return error;
     for (unsigned slot = 0; slot < CLUSTER_SLOTS; slot++) {
         if (!slotSetHas(c->slots, slot)) continue;
         if (m->migrating[slot]) slotClose(m, slot);
@@ -194,14 +208,20 @@ static clusterNode *shardPrimary(const clusterMachine *m) {
     return nodeIsReplica(me) && me->primary ? nodeAt(m, me->primary) : me;
 }
 
+/* Returns the node as the client has named it. */
+static slice nameIn(const clusterCommand *c) {
+    return c->name.ptr ? c->name : sliceOf(c->node.text, sizeof(c->node.text));
+}
+
 static sds setOpen(clusterMachine *m, const clusterCommand *c, bool importing) {
     clusterNode *n = nodeById(m, &c->node), *mine = shardPrimary(m);
     bool is_owner = m->owner[c->slot] == mine->seat, checks = !followsPrimary(m, c);
     if (checks && !importing && !is_owner) return reply("-ERR I'm not the owner of hash slot %u", c->slot);
     if (checks && importing && is_owner) return reply("-ERR I'm already the owner of hash slot %u", c->slot);
-    if (!n) return reply("-ERR I don't know about node %.40s", c->node.text);
+    if (!n) return reply("-ERR I don't know about node %.*s", (int)nameIn(c).len, nameIn(c).ptr);
     if (n == mine || n == m->myself) return reply("-ERR Target node is myself");
     if (!nodeIsPrimary(n)) return reply("-ERR Target node is not a master");
+    if (c->refusal) return refusal(c);
     machineLog(m, LL_NOTICE, "%s slot %u %s node %s", importing ? "Importing" : "Migrating", c->slot,
                importing ? "from" : "to", nodeName(n));
     slotClose(m, c->slot);
@@ -212,6 +232,7 @@ static sds setOpen(clusterMachine *m, const clusterCommand *c, bool importing) {
 }
 
 static sds setStable(clusterMachine *m, const clusterCommand *c) {
+    if (c->refusal) return refusal(c);
     slotClose(m, c->slot);
     return NULL;
 }
@@ -234,11 +255,12 @@ static void takeSlot(clusterMachine *m, unsigned slot) {
 static sds setOwner(clusterMachine *m, const clusterCommand *c) {
     clusterNode *n = nodeById(m, &c->node), *me = m->myself, *mine = shardPrimary(m);
     bool was_mine = m->owner[c->slot] == mine->seat;
-    if (!n) return unknownNode(&c->node);
+    if (!n) return reply("-ERR Unknown node %.*s", (int)nameIn(c).len, nameIn(c).ptr);
     if (!nodeIsPrimary(n)) return reply("-ERR Target node is not a master");
     if (was_mine && n != mine && c->slot_has_keys && !followsPrimary(m, c))
         return reply("-ERR Can't assign hashslot %u to a different node while I still hold keys for this hash slot.",
                      c->slot);
+    if (c->refusal) return refusal(c);
     if (n == me && (!was_mine || m->importing[c->slot])) {
         if (m->importing[c->slot]) slotImported(m, c->slot, &nodeAt(m, m->importing[c->slot])->shard);
         takeSlot(m, c->slot);

@@ -160,6 +160,21 @@ TEST(machine_add_and_del_slots) {
     CHECK(!m->announce_version); /* others learn it from pings */
     CHECK_EQ_INT(clusterSummarize(m).slots_assigned, 10);
     checkRefused(m, (clusterCommand){.kind = CLUSTER_DEL_SLOTS, .slots = &half}, "-ERR Slot 100 is already unassigned");
+    /* In the order of the client, and before what is wrong after these slots. */
+    static const uint16_t busy[] = {100, 4, 3}, unassigned[] = {3, 101, 100}, none[] = {100};
+    slotSet five = {{0}}, one = {{0}};
+    for (unsigned i = 0; i < 3; i++) slotSetAdd(&five, busy[i]), slotSetAdd(&five, unassigned[i]);
+    slotSetAdd(&one, 100);
+    clusterCommand ordered = {
+        .kind = CLUSTER_ADD_SLOTS, .slots = &five, .order = busy, .order_count = 3, .refusal = "-ERR x"};
+    checkRefused(m, ordered, "-ERR Slot 4 is already busy");
+    ordered.kind = CLUSTER_DEL_SLOTS;
+    ordered.order = unassigned;
+    checkRefused(m, ordered, "-ERR Slot 101 is already unassigned");
+    checkRefused(m,
+                 (clusterCommand){
+                     .kind = CLUSTER_ADD_SLOTS, .slots = &one, .order = none, .order_count = 1, .refusal = "-ERR x"},
+                 "-ERR x");
     CHECK_EQ_STR(slots(m, CLUSTER_DEL_SLOTS, 1, 4), "+OK"); /* two are of B */
     CHECK_EQ_STR(owner(m, 4), "none");
     CHECK_EQ_INT(clusterSummarize(m).slots_assigned, 6);
