@@ -266,8 +266,10 @@ static sds setOwner(clusterMachine *m, const clusterCommand *c) {
         takeSlot(m, c->slot);
         return NULL;
     }
-    /* An import that has been decided for another node stays open: this node may hold keys of the slot. */
-    if (n == mine ? m->importing[c->slot] : m->migrating[c->slot]) slotClose(m, c->slot);
+    /* An import that has been decided for another node stays open: this node may hold keys of the slot. So does a
+     * migration, if the slot is given to its owner before the last key has left. */
+    bool closes = n == mine ? m->importing[c->slot] || !c->slot_has_keys : m->migrating[c->slot] != 0;
+    if (closes) slotClose(m, c->slot);
     slotSetOwner(m, c->slot, n->seat);
     slotsChanged(m);
     if (was_mine && n != me && nodeIsPrimary(me) && !me->slot_count && m->config.allow_replica_migration)

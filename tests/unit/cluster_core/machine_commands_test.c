@@ -249,6 +249,14 @@ TEST(machine_set_slot_migrating_and_importing) {
 
 TEST(machine_set_slot_node_takes_an_import) {
     clusterMachine *m = fixtureMachine(FILE_OF_A, 7001);
+    /* Given to its owner, a slot without keys migrates no more. */
+    clusterCommand keep = {.kind = CLUSTER_SET_OWNER, .slot = 2, .slot_has_keys = true};
+    memcpy(keep.node.text, ID_A, sizeof(keep.node.text));
+    CHECK_EQ_STR(setSlot(m, CLUSTER_SET_MIGRATING, 2, ID_B), "+OK");
+    CHECK_EQ_STR(fixtureRun(m, keep), "+OK");
+    CHECK(isOpen(m, 2));
+    CHECK_EQ_STR(setSlot(m, CLUSTER_SET_OWNER, 2, ID_A), "+OK");
+    CHECK(!isOpen(m, 2));
     checkRefusedOf(m, CLUSTER_SET_OWNER, 3, UNKNOWN, "-ERR Unknown node " UNKNOWN);
     checkRefusedOf(m, CLUSTER_SET_OWNER, 3, ID_R, "-ERR Target node is not a master");
     CHECK_EQ_STR(setSlot(m, CLUSTER_SET_IMPORTING, 3, ID_B), "+OK");
