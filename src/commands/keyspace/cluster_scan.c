@@ -13,7 +13,7 @@
  * Owns        nothing.
  * Threads     main.
  * Cost        that of a SCAN, and a look at each slot of the node after that of the cursor: some microseconds.
- * Tests       tests/cluster/clusterscan.tcl
+ * Tests       tests/cluster/clusterscan.tcl, tests/differential/cluster
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "commands.h"
