@@ -267,6 +267,7 @@ static void becomeReporter(int sig) {
         for (;;) pause();
     }
     logBeginLockless();
+    logSetLevel(LL_WARNING); /* a report without its reason is of no use, also with loglevel nothing */
     if (handlers_installed) {
         limitTime(sig);
         threadSuspendOthers(panicHoldsMainRole);

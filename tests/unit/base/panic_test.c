@@ -83,6 +83,17 @@ TEST(panic_gives_its_reason) {
     CHECK(strstr(report, "# Reason: value 7 (panic_test.c:") != NULL);
 }
 
+static void panicSilently(void *arg) {
+    logSetLevel(LL_NOTHING);
+    panicNow(arg);
+}
+
+TEST(a_panic_gives_its_reason_with_loglevel_nothing) {
+    int seven = 7;
+    unitInChild(panicSilently, &seven, report, sizeof(report));
+    CHECK(strstr(report, "# Reason: value 7 (panic_test.c:") != NULL);
+}
+
 static void crash(void *arg) {
     prepare();
     panicAddSection("GOOD SECTION", goodSection);
