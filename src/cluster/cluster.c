@@ -5,7 +5,8 @@
  *              actions for main, nodes file to be saved --> nodes_saver thread
  *
  * The nodes file is saved after any step that has changed what it holds, by the thread of that step, one version at a
- * time. The machine learns from the next step which version is on disk: a tick at the latest; main makes one at once.
+ * time. The machine learns from the next step which version is on disk: a tick at the latest. Main makes a step at
+ * once, and then sends the replies of CLUSTER commands that waited for it.
  *
  * Not here    what is done with the keyspace (cluster_actions.c); commands (cluster_commands.c, cluster_reading.c).
  * Owns        the machine, the bus.
@@ -30,7 +31,9 @@
 #include "nodes_saver.h"
 #include "panic.h"
 #include "repl_settings.h"
+#include "reply.h"
 #include "rng.h"
+#include "saved_replies.h"
 #include "slot_check.h"
 #include "tls_settings.h"
 #include "zmalloc.h"
@@ -54,6 +57,8 @@ static struct {
     /* Under the bus's lock. */
     bool is_saving;
     uint64_t retry_ms;
+    uint64_t tried_version; /* the last one that is on disk or could not be written */
+    bool try_failed;        /* that one could not be written */
 } node;
 
 clusterTime clusterNow(void) { return (clusterTime){.mono_ms = clockMonotonicMs(), .wall_ms = clockWallMs()}; }
@@ -124,6 +129,8 @@ static bool readBusSettings(busSettings *to) {
 
 static void saveResult(clusterTime now, const nodesSaved *result, clusterActions *actions) {
     node.is_saving = false;
+    node.tried_version = result->version;
+    node.try_failed = result->error != 0;
     if (result->error) node.retry_ms = now.mono_ms + RETRY_MS;
     clusterEvent e = {.kind = result->error ? CLUSTER_SAVE_FAILED : CLUSTER_SAVED, .version = result->version};
     clusterStep(node.machine, now, &e, actions);
@@ -181,20 +188,42 @@ static sds stepOnMain(const clusterEvent *event) {
     return execute(&actions);
 }
 
-static bool isUnsaved(void) {
+/* Returns the version that the nodes file must have for a reply of now; 0: it has it. */
+static uint64_t unsavedVersion(void) {
     busLockMachine(node.bus);
-    bool must_save = clusterMustSave(node.machine);
+    uint64_t version = clusterUnsavedVersion(node.machine);
     busUnlockMachine(node.bus);
-    return must_save;
+    return version;
 }
 
-sds clusterRun(const clusterCommand *command) {
+static void logLoss(void) {
+    serverLog(LL_WARNING, "The nodes file does not have what an operator's command has changed.");
+}
+
+static void sendSavedReplies(void) {
+    busLockMachine(node.bus);
+    uint64_t version = node.tried_version;
+    bool failed = node.try_failed;
+    busUnlockMachine(node.bus);
+    if (savedRepliesSend(version) && failed) logLoss();
+}
+
+static void addReplyOfMachine(client *c, sds reply) {
+    if (reply[0] == '-') addReplyErrorSlice(c, sdsSlice(reply));
+    else addReplyStatus(c, reply + 1);
+    sdsFree(reply);
+}
+
+void clusterRun(client *c, const clusterCommand *command) {
     clusterLocal local = clusterLocalNow();
     sds reply = stepOnMain(&(clusterEvent){.kind = CLUSTER_COMMAND, .command = command, .local = &local});
-    /* A reply is a promise: a slot that a tool has given to this node must not be forgotten by a crash. */
-    if (isUnsaved() && clusterSaveNow())
-        serverLog(LL_WARNING, "The nodes file does not have what an operator's command has changed.");
-    return reply;
+    uint64_t version = unsavedVersion();
+    if (version && reply[0] == '+' && savedRepliesMayWait(c)) {
+        savedRepliesWait(c, version, reply);
+        return;
+    }
+    if (version && clusterSaveNow()) logLoss();
+    addReplyOfMachine(c, reply);
 }
 
 /* Passes on what a client of this node has published. The command may run on another thread than main's own. */
@@ -208,7 +237,9 @@ static void forward(pubsubKind kind, slice channel, slice message) {
 
 static void onWakeup(void) {
     clusterLocal local = clusterLocalNow();
-    if (node.bus) sdsFree(stepOnMain(&(clusterEvent){.kind = CLUSTER_LOCAL, .local = &local}));
+    if (!node.bus) return;
+    sdsFree(stepOnMain(&(clusterEvent){.kind = CLUSTER_LOCAL, .local = &local}));
+    sendSavedReplies();
 }
 
 void clusterRuns(void) {

@@ -8,6 +8,7 @@
 
 #include "ae.h"
 #include "bus_thread.h"
+#include "client.h"
 #include "machine.h"
 #include "slot_table.h"
 
@@ -30,9 +31,10 @@ void clusterEnd(void);
 void clusterRuns(void);
 void clusterTick(void);
 
-/* Gives the machine a command, and executes the actions that are main's. Returns the reply ("+..." or "-..."), which
- * the caller frees. */
-sds clusterRun(const clusterCommand *command) must_check;
+/* Gives the machine the running command of a client, and executes the actions that are main's. The client gets the
+ * machine's reply when the nodes file on disk has what the command changed: it is blocked until then. A client that
+ * must not block lets main wait. */
+void clusterRun(client *c, const clusterCommand *command);
 /* Lock the machine for reading: no step runs until clusterUnlock(). */
 const clusterMachine *clusterLock(void);
 void clusterUnlock(void);

@@ -37,13 +37,6 @@ void clusterHelpCommand(client *c) {
 /* Works without cluster mode as well, as in Valkey. */
 void clusterKeyslotCommand(client *c) { addReplyLongLong(c, keyHashSlot(c->argv[2].ptr, c->argv[2].len)); }
 
-static void run(client *c, const clusterCommand *command) {
-    sds reply = clusterRun(command);
-    if (reply[0] == '-') addReplyErrorSlice(c, sdsSlice(reply));
-    else addReplyStatus(c, reply + 1);
-    sdsFree(reply);
-}
-
 /* Reads a node's name. */
 bool clusterNodeArg(client *c, uint32_t index, const char *error, nodeId *id) {
     slice text = c->argv[index];
@@ -118,7 +111,8 @@ static bool rangeArgs(client *c, slotList *list) {
 static void changeSlots(client *c, clusterCommandKind kind, bool (*read)(client *c, slotList *list)) {
     slotList list = {.count = 0};
     if (!slotsAreEnabled(c) || !read(c, &list)) return;
-    run(c,
+    clusterRun(
+        c,
         &(clusterCommand){
             .kind = kind, .slots = &list.set, .order = list.order, .order_count = list.count, .refusal = list.mistake});
     sdsFree(list.mistake);
@@ -195,12 +189,12 @@ void clusterMeetCommand(client *c) {
     clusterCommand meet = {.kind = CLUSTER_MEET, .ip = ip};
     if (!slotsAreEnabled(c)) return;
     if (c->argc > 5) addReplySubcommandSyntaxError(c);
-    else if (meetPorts(c, &meet) && meetAddress(c, ip)) run(c, &meet);
+    else if (meetPorts(c, &meet) && meetAddress(c, ip)) clusterRun(c, &meet);
 }
 
 static void runWithNode(client *c, clusterCommandKind kind) {
     clusterCommand command = {.kind = kind};
-    if (clusterNodeArg(c, 2, "Unknown node %.*s", &command.node)) run(c, &command);
+    if (clusterNodeArg(c, 2, "Unknown node %.*s", &command.node)) clusterRun(c, &command);
 }
 
 void clusterForgetCommand(client *c) {
@@ -210,7 +204,7 @@ void clusterForgetCommand(client *c) {
 void clusterReplicateCommand(client *c) {
     if (!slotsAreEnabled(c)) return;
     if (c->argc == 4 && argIs(c, 2, "NO") && argIs(c, 3, "ONE")) {
-        run(c, &(clusterCommand){.kind = CLUSTER_REPLICATE_NO_ONE});
+        clusterRun(c, &(clusterCommand){.kind = CLUSTER_REPLICATE_NO_ONE});
     } else if (c->argc == 3) {
         runWithNode(c, CLUSTER_REPLICATE);
     } else {
@@ -227,25 +221,25 @@ void clusterFailoverCommand(client *c) {
         else if (argIs(c, i, "TAKEOVER")) failover.takeover = true;
         else is_valid = false;
     }
-    if (is_valid && c->argc <= 4) run(c, &failover);
+    if (is_valid && c->argc <= 4) clusterRun(c, &failover);
     else addReplySyntaxError(c);
 }
 
 /* ---- Epochs, RESET, the file ---- */
 
 void clusterBumpepochCommand(client *c) {
-    if (slotsAreEnabled(c)) run(c, &(clusterCommand){.kind = CLUSTER_BUMP_EPOCH});
+    if (slotsAreEnabled(c)) clusterRun(c, &(clusterCommand){.kind = CLUSTER_BUMP_EPOCH});
 }
 
 void clusterSetConfigEpochCommand(client *c) {
     long long epoch;
     if (!slotsAreEnabled(c) || !getLongLongFromArg(c, 2, &epoch, NULL)) return;
     if (epoch < 0) addReplyErrorFormat(c, "Invalid config epoch specified: %lld", epoch);
-    else run(c, &(clusterCommand){.kind = CLUSTER_SET_CONFIG_EPOCH, .epoch = (uint64_t)epoch});
+    else clusterRun(c, &(clusterCommand){.kind = CLUSTER_SET_CONFIG_EPOCH, .epoch = (uint64_t)epoch});
 }
 
 void clusterFlushslotsCommand(client *c) {
-    if (slotsAreEnabled(c)) run(c, &(clusterCommand){.kind = CLUSTER_FLUSH_SLOTS});
+    if (slotsAreEnabled(c)) clusterRun(c, &(clusterCommand){.kind = CLUSTER_FLUSH_SLOTS});
 }
 
 void clusterResetCommand(client *c) {
@@ -253,7 +247,7 @@ void clusterResetCommand(client *c) {
     bool hard = c->argc == 3 && argIs(c, 2, "HARD");
     if (c->argc > 3) addReplySubcommandSyntaxError(c);
     else if (c->argc == 3 && !hard && !argIs(c, 2, "SOFT")) addReplySyntaxError(c);
-    else run(c, &(clusterCommand){.kind = CLUSTER_RESET, .hard = hard});
+    else clusterRun(c, &(clusterCommand){.kind = CLUSTER_RESET, .hard = hard});
 }
 
 void clusterSaveconfigCommand(client *c) {
@@ -305,7 +299,7 @@ void clusterSetslotCommand(client *c) {
     clusterCommand set = {.from_primary = c->flags & CLIENT_PRIMARY};
     if (!slotsAreEnabled(c) || !slotArg(c, 2, &set.slot) || !setslotAction(c, &set)) return;
     set.slot_has_keys = slotHasKeys(set.slot);
-    run(c, &set);
+    clusterRun(c, &set);
 }
 
 /* ---- The table ---- */

@@ -110,6 +110,8 @@ static void saveFailed(clusterMachine *m, uint64_t version) {
 
 bool clusterMustSave(const clusterMachine *m) { return m->saved_version < m->version; }
 
+uint64_t clusterUnsavedVersion(const clusterMachine *m) { return clusterMustSave(m) ? m->version : 0; }
+
 /* ---- Settings ---- */
 
 /* Copies a text of the settings, which the caller may free, and sets it in this node's record. */

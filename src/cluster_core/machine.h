@@ -189,6 +189,8 @@ void clusterStep(clusterMachine *m, clusterTime now, const clusterEvent *event, 
  * at a time, and reports SAVED or SAVE_FAILED with its version. Frames that must not leave before it is on disk wait
  * in the machine. */
 bool clusterMustSave(const clusterMachine *m);
+/* Returns the version that has all which the machine knows now; 0 if the file on disk has it. */
+uint64_t clusterUnsavedVersion(const clusterMachine *m);
 /* Returns the text of the nodes file, and its version in *version. The caller frees it. */
 sds clusterFileText(clusterMachine *m, clusterTime now, uint64_t *version);
 
