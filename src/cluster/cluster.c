@@ -196,9 +196,7 @@ static uint64_t unsavedVersion(void) {
     return version;
 }
 
-static void logLoss(void) {
-    serverLog(LL_WARNING, "The nodes file does not have what an operator's command has changed.");
-}
+static void logLoss(void) { serverLog(LL_WARNING, "The nodes file does not have the last changes."); }
 
 static void sendSavedReplies(void) {
     busLockMachine(node.bus);
@@ -216,6 +214,11 @@ static void addReplyOfMachine(client *c, sds reply) {
 
 void clusterRun(client *c, const clusterCommand *command) {
     clusterLocal local = clusterLocalNow();
+    if (c->flags & CLIENT_PRIMARY) { /* an action may close the link whose command runs: main executes it later */
+        busStep(node.bus, &(clusterEvent){.kind = CLUSTER_COMMAND, .command = command, .local = &local}, NULL);
+        addReplyOk(c);
+        return;
+    }
     sds reply = stepOnMain(&(clusterEvent){.kind = CLUSTER_COMMAND, .command = command, .local = &local});
     uint64_t version = unsavedVersion();
     if (version && reply[0] == '+' && savedRepliesMayWait(c)) {
@@ -392,9 +395,17 @@ bool clusterBegin(void) {
     return node.bus || refuse("The thread of the cluster bus cannot start");
 }
 
+static void saveAtEnd(void) {
+    uint64_t version;
+    if (!clusterMustSave(node.machine)) return;
+    sds text = clusterFileText(node.machine, clusterNow(), &version);
+    if (nodesSaverSaveNow(version, text)) logLoss();
+}
+
 void clusterEnd(void) {
     if (!node.bus) return;
     busStop(node.bus);
     node.bus = NULL;
+    saveAtEnd();
     nodesSaverStop();
 }

@@ -33,7 +33,7 @@ void clusterTick(void);
 
 /* Gives the machine the running command of a client, and executes the actions that are main's. The client gets the
  * machine's reply when the nodes file on disk has what the command changed: it is blocked until then. A client that
- * must not block lets main wait. */
+ * must not block lets main wait, but for the client of the link to a primary, which needs no reply. */
 void clusterRun(client *c, const clusterCommand *command);
 /* Lock the machine for reading: no step runs until clusterUnlock(). */
 const clusterMachine *clusterLock(void);

@@ -216,12 +216,18 @@ void clusterFailoverCommand(client *c) {
     clusterCommand failover = {.kind = CLUSTER_FAILOVER};
     if (!slotsAreEnabled(c)) return;
     bool is_valid = true;
-    for (uint32_t i = 2; i < c->argc && is_valid; i++) {
+    uint32_t end = c->argc;
+    if (c->flags & CLIENT_PRIMARY && end > 4 && argIs(c, end - 2, "REPLICAID")) {
+        failover.from_primary = true;
+        end -= 2;
+        if (!clusterNodeArg(c, end + 1, "Unknown node %.*s", &failover.node)) return;
+    }
+    for (uint32_t i = 2; i < end && is_valid; i++) {
         if (argIs(c, i, "FORCE")) failover.force = true;
         else if (argIs(c, i, "TAKEOVER")) failover.takeover = true;
         else is_valid = false;
     }
-    if (is_valid && c->argc <= 4) clusterRun(c, &failover);
+    if (is_valid && end <= 4) clusterRun(c, &failover);
     else addReplySyntaxError(c);
 }
 

@@ -317,7 +317,8 @@ static bool setOption(client *c, replicaState *r, uint32_t at) {
     } else if (sliceIs(name, "rdb-filter-only")) {
         return setFilter(c, r, at + 1);
     } else if (sliceIs(name, "set-cluster-node-id")) {
-        return slotsAreEnabled(c);
+        if (!slotsAreEnabled(c)) return false;
+        if (value.len == sizeof(r->node_id.text)) memcpy(r->node_id.text, value.ptr, value.len);
     } else {
         addReplyErrorFormat(c, "Unrecognized REPLCONF option: %.*s", (int)name.len, name.ptr);
         return false;

@@ -1,13 +1,14 @@
 /* shutdown.c -- orderly shutdown, by command or signal, and the effect of other signals.
  *
- * The dataset is saved if the settings or the command say so. The server keeps running if that fails, or if the
- * append-only file cannot be written. Otherwise replies that are still due are sent as far as sockets accept them,
- * listeners are closed, the pid file and the Unix socket's path are removed, and threads are joined.
+ * The dataset is saved if the settings or the command say so. With FAILOVER a node of a cluster first lets a replica
+ * take over. The server keeps running if saving fails, or if the append-only file cannot be written. Otherwise replies
+ * that are still due are sent as far as sockets accept them, listeners are closed, the pid file and the Unix socket's
+ * path are removed, and threads are joined.
  *
  * Not here    SIGALRM, for which a thread waits (watchdog.c).
  * Owns        the signal that the handler stores and cron reads; the pending shutdown.
  * Threads     main, the handler as well: I/O and background threads block these signals.
- * Tests       tests/server/process.tcl, tests/server/signals.tcl
+ * Tests       tests/server/process.tcl, tests/server/signals.tcl, tests/cluster/shutdown.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "shutdown.h"
@@ -19,6 +20,7 @@
 #include "client_describe.h"
 #include "clock.h"
 #include "cluster.h"
+#include "hand_over.h"
 #include "daemon.h"
 #include "listen.h"
 #include "loading.h"
@@ -124,9 +126,11 @@ static bool shutdownFinish(int flags) {
 
 /* ---- Waiting for replicas ------- */
 
-/* A pending shutdown: writes are paused until replicas have all earlier writes, or the timeout has passed. */
+/* A pending shutdown: writes are paused until replicas have all earlier writes, with FAILOVER also until one has taken
+ * over, or the timeout has passed. */
 static struct {
     bool waits;
+    bool hands_over; /* a replica has been asked to take over */
     int flags;
     uint64_t until_ms; /* monotonic */
     list *waiting;     /* owns: the clients that sent SHUTDOWN, borrowed */
@@ -152,7 +156,7 @@ static void addWaiting(client *c) {
 
 /* Cancels the pending shutdown. */
 static void stopWaiting(void) {
-    pending.waits = false;
+    pending.waits = pending.hands_over = false;
     unpauseClients(PAUSE_DURING_SHUTDOWN);
     while (pending.waiting && listLength(pending.waiting)) blockingEnd(listNodeValue(listFirst(pending.waiting)), NULL);
     signaled = 0;
@@ -162,13 +166,24 @@ static void beginWaiting(int flags) {
     pending.waits = true;
     pending.flags = flags;
     pending.until_ms = clockMonotonicMs() + (uint64_t)server_settings.shutdown_timeout_s * 1000;
-    serverLog(LL_NOTICE, "Waiting for replicas before shutting down.");
     pauseClients(PAUSE_DURING_SHUTDOWN, PAUSE_WRITES, PAUSE_WITHOUT_END);
-    replRequestAcks();
 }
 
-static bool mustWaitForReplicas(int flags) {
-    return !(flags & STOP_NOW) && server_settings.shutdown_timeout_s && !replicasHaveAll();
+static bool mayWait(int flags) { return !(flags & STOP_NOW) && server_settings.shutdown_timeout_s; }
+
+/* Shuts down, or with FAILOVER begins to wait for the successor. Without a wait, the successor may still win: the votes
+ * of others are enough. Returns false if the process does not end now. */
+static bool endOrHandOver(int flags) {
+    replicasLogLag();
+    if (flags & STOP_FAILOVER && clusterHandOver()) {
+        replFeed();
+        if (mayWait(flags)) {
+            if (!pending.waits) beginWaiting(flags);
+            pending.hands_over = true;
+            return false;
+        }
+    }
+    return shutdownFinish(flags);
 }
 
 /* Shuts down, or begins to wait for replicas. Returns false if the process does not end now. `flags` are STOP_ of
@@ -178,22 +193,33 @@ static bool shutDown(int flags, const client *requester) {
     if (requester) serverLog(LL_NOTICE, "User requested shutdown... (SHUTDOWN was sent by client %s)", client_text);
     else serverLog(LL_NOTICE, "User requested shutdown...");
     sdsFree(client_text);
-    if (!mustWaitForReplicas(flags)) {
-        replicasLogLag();
-        return shutdownFinish(flags);
-    }
+    if (!mayWait(flags) || replicasHaveAll()) return endOrHandOver(flags);
+    serverLog(LL_NOTICE, "Waiting for replicas before shutting down.");
     beginWaiting(flags);
+    replRequestAcks();
     return false;
 }
 
+/* Logs how the failover has ended. Returns false while it runs. */
+static bool handOverHasEnded(bool is_late) {
+    if (clusterIsHandedOver()) serverLog(LL_NOTICE, "A replica has taken over.");
+    else if (is_late) serverLog(LL_WARNING, "No replica has taken over within shutdown-timeout.");
+    else return false;
+    return true;
+}
+
 static void checkPending(void) {
-    bool all = replicasHaveAll();
-    if (!all && clockMonotonicMs() < pending.until_ms) return;
-    replicasLogLag();
-    if (!shutdownFinish(pending.flags)) {
-        serverLog(LL_WARNING, "Errors trying to shut down the server. Check the logs for more information.");
-        stopWaiting();
+    bool is_late = clockMonotonicMs() >= pending.until_ms;
+    if (pending.hands_over) {
+        if (!handOverHasEnded(is_late)) return;
+        shutdownFinish(pending.flags);
+    } else {
+        if (!is_late && !replicasHaveAll()) return;
+        endOrHandOver(pending.flags);
+        if (pending.hands_over) return;
     }
+    serverLog(LL_WARNING, "Errors trying to shut down the server. Check the logs for more information.");
+    stopWaiting();
 }
 
 int64_t shutdownInMs(void) {
@@ -240,7 +266,9 @@ void shutdownCommand(client *c) {
         return;
     }
     if (abort) {
-        if (pending.waits) {
+        if (pending.hands_over) {
+            addReplyError(c, "A replica is taking over already, and the shutdown cannot be aborted any more.");
+        } else if (pending.waits) {
             serverLog(LL_NOTICE, "Shutdown manually aborted.");
             stopWaiting();
             addReplyOk(c);
@@ -253,7 +281,7 @@ void shutdownCommand(client *c) {
         addReplyError(c, scriptBusyError());
         return;
     }
-    if (flags & STOP_FAILOVER) {
+    if (flags & STOP_FAILOVER && !clusterIsEnabled()) {
         addReplyError(c, "SHUTDOWN FAILOVER is only supported in cluster mode.");
         return;
     }

@@ -16,6 +16,7 @@
 
 #include "backlog.h"
 #include "client.h"
+#include "cluster_types.h"
 
 typedef enum {
     REPLICA_NONE,
@@ -41,6 +42,7 @@ typedef struct replicaState {
     sds ip;         /* owns; NULL for the address of the connection */
     long long port; /* 0 if it has not announced one */
     bool reads_eof, reads_psync2, skips_checksum, dual_channel;
+    nodeId node_id;     /* in a cluster; none if it has not announced one */
     bool old_style;     /* used SYNC: it sends no acknowledgments */
     bool snapshot_only; /* REPLCONF rdb-only */
     syncNeeds needs;
