@@ -265,6 +265,7 @@ void clusterTick(void) {
         settingsChanged();
     clusterLocal local = clusterLocalNow();
     busPublishLocal(node.bus, &local);
+    nodesSaverReportLatency();
 }
 
 const clusterMachine *clusterLock(void) {

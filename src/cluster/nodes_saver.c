@@ -21,6 +21,7 @@
 #include "clock.h"
 #include "durable_file.h"
 #include "forked.h"
+#include "latency.h"
 #include "log.h"
 #include "panic.h"
 #include "thread.h"
@@ -76,6 +77,19 @@ static void reportEnd(int error, const char *step) {
     saver.log_again_ms = now_ms + LOG_AGAIN_MS;
 }
 
+/* LATENCY has these events in Valkey as well; there they are stalls of the main thread. */
+static latencyPeak peaks[DURABLE_STEPS] = {[DURABLE_OPEN] = {.event = "cluster-config-open"},
+                                           [DURABLE_WRITE] = {.event = "cluster-config-write"},
+                                           [DURABLE_SYNC] = {.event = "cluster-config-fsync"},
+                                           [DURABLE_CLOSE] = {.event = "cluster-config-close"},
+                                           [DURABLE_RENAME] = {.event = "cluster-config-rename"},
+                                           [DURABLE_SYNC_FOLDER] = {.event = "cluster-config-dir-fsync"},
+                                           [DURABLE_UNLINK] = {.event = "cluster-config-unlink"}};
+
+void nodesSaverReportLatency(void) {
+    for (int i = 0; i < DURABLE_STEPS; i++) latencyPeakReport(&peaks[i]);
+}
+
 /* Replaces the file. Returns 0 or errno. */
 static int writeNodes(slice text) {
     durableFile f;
@@ -86,6 +100,7 @@ static int writeNodes(slice text) {
     bool done = made && durableWrite(&f, text) && durableReplace(&f, saver.path);
     int error = done ? 0 : errno;
     if (made) durableAbandon(&f);
+    for (int i = 0; i < DURABLE_STEPS; i++) latencyPeakNote(&peaks[i], f.us[i]);
     sdsFree(temporary);
     reportEnd(error, f.step);
     return error;

@@ -35,6 +35,8 @@ bool nodesSaverNext(nodesSaved *result) must_check;
 /* Like nodesSaverSave(), and waits until this version or a newer one is on disk, or the last one tried has failed.
  * There is a result for nodesSaverNext() as well. Returns 0 or errno. For startup, CLUSTER SAVECONFIG and shutdown. */
 int nodesSaverSaveNow(uint64_t version, sds text) must_check;
+/* Adds the longest durations of the steps of writing to LATENCY, if they are long enough. Main, at each tick. */
+void nodesSaverReportLatency(void);
 /* Writes what waits, ends the thread, and frees results that were not taken. Main's own thread. */
 void nodesSaverStop(void);
 

@@ -5,7 +5,7 @@
  *
  * Not here    the text and the graph of spikes (latency_report.c), the measuring (call.c, store/, server/).
  * Owns        the series. Histograms belong to their command's statistics.
- * Threads     main.
+ * Threads     main; others note a latencyPeak.
  * Invariants  1. One second has at most one sample in a series: its worst.
  * Cost        for a command, one histogramRecord(); the first call of a command creates its histogram.
  * Tests       tests/unit/engine/observe/latency_test.c
@@ -20,6 +20,8 @@
 #include "reply.h"
 #include "store_latency.h"
 #include "zmalloc.h"
+
+#include <stdatomic.h>
 
 /* Histograms reach from 1 ns to 1 s; longer times count as 1 s. */
 #define HISTOGRAM_MAX_NS 1000000000
@@ -86,6 +88,19 @@ void latencyAddSampleAt(const char *event, long long ms, int64_t time_s) {
 void latencyAddSample(const char *event, long long ms) {
     assertMainRole();
     latencyAddSampleAt(event, ms, clockWallMs() / 1000);
+}
+
+void latencyPeakNote(latencyPeak *peak, uint64_t us) {
+    uint64_t longest = atomic_load_explicit(&peak->us, memory_order_relaxed);
+    while (us > longest &&
+           !atomic_compare_exchange_weak_explicit(&peak->us, &longest, us, memory_order_relaxed, memory_order_relaxed))
+        continue;
+}
+
+void latencyPeakReport(latencyPeak *peak) {
+    assertMainRole();
+    uint64_t us = atomic_exchange_explicit(&peak->us, 0, memory_order_relaxed);
+    latencyAddSampleIfNeeded(peak->event, (long long)(us / 1000));
 }
 
 static void storeEvent(const char *event, uint64_t us) { latencyAddSampleIfNeeded(event, (long long)(us / 1000)); }

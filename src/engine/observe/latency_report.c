@@ -133,6 +133,7 @@ static const struct {
     {"command", ADVICE_SLOW_LOG | ADVICE_LARGE_OBJECTS},
     {"fast-command", ADVICE_SCHEDULER},
     {"aof-", ADVICE_LOCAL_DISK | ADVICE_DISK_CONTENTION},
+    {"cluster-config-", ADVICE_LOCAL_DISK | ADVICE_DISK_CONTENTION},
     {"expire-cycle", ADVICE_HZ | ADVICE_LARGE_OBJECTS},
     {"expire-del", ADVICE_LARGE_OBJECTS},
     {"eviction-del", ADVICE_LARGE_OBJECTS},

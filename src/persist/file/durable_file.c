@@ -12,6 +12,7 @@
 #include "durable_file.h"
 
 #include "bio.h"
+#include "clock.h"
 #include "forked.h"
 #include "panic.h"
 #include "zmalloc.h"
@@ -36,14 +37,34 @@ static void durableCheck(const durableFile *f, bool open) {
     unused(f), unused(open);
 }
 
+static const char *const step_names[DURABLE_STEPS] = {
+    [DURABLE_OPEN] = "open",   [DURABLE_WRITE] = "write",   [DURABLE_SYNC] = "sync",
+    [DURABLE_CLOSE] = "close", [DURABLE_RENAME] = "rename", [DURABLE_SYNC_FOLDER] = "sync of the folder"};
+
+/* Returns the time at which the step begins. */
+static uint64_t begin(durableFile *f, durableStep step) {
+    f->at = step;
+    f->step = step_names[step];
+    return clockMonotonicUs();
+}
+
+/* Adds the time of the step. Returns `done`, and keeps errno. */
+static bool ended(durableFile *f, uint64_t began_us, bool done) {
+    int error = errno;
+    f->us[f->at] += clockMonotonicUs() - began_us;
+    errno = error;
+    return done;
+}
+
 bool durableCreate(durableFile *f, const char *temporary, mode_t mode) {
-    *f = (durableFile){.step = "open", .fd = -1};
+    *f = (durableFile){.fd = -1};
+    uint64_t began_us = begin(f, DURABLE_OPEN);
     if (forkedIsCopy()) {
         errno = EPERM;
         return false;
     }
     f->fd = current->open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode);
-    if (f->fd < 0) return false;
+    if (!ended(f, began_us, f->fd >= 0)) return false;
     f->temporary = zstrdup(temporary);
     durableCheck(f, true);
     return true;
@@ -51,10 +72,10 @@ bool durableCreate(durableFile *f, const char *temporary, mode_t mode) {
 
 bool durableWrite(durableFile *f, slice bytes) {
     durableCheck(f, true);
-    f->step = "write";
     while (bytes.len > 0) {
+        uint64_t began_us = begin(f, DURABLE_WRITE);
         ssize_t n = current->write(f->fd, bytes.ptr, bytes.len);
-        if (n < 0 && errno == EINTR) continue;
+        if (!ended(f, began_us, n >= 0) && errno == EINTR) continue;
         if (n == 0) errno = ENOSPC; /* never seen with a file; without this the loop might never end */
         if (n <= 0) return false;
         bytes = sliceOf(bytes.ptr + n, bytes.len - (size_t)n);
@@ -84,17 +105,17 @@ static bool closeFile(durableFile *f) {
 
 bool durableReplace(durableFile *f, const char *path) {
     durableCheck(f, true);
-    f->step = "sync";
-    if (current->sync(f->fd)) goto failed;
-    f->step = "close";
-    if (!closeFile(f)) goto failed;
-    f->step = "rename";
-    if (current->rename(f->temporary, path)) goto failed;
+    uint64_t began_us = begin(f, DURABLE_SYNC);
+    if (!ended(f, began_us, current->sync(f->fd) == 0)) goto failed;
+    began_us = begin(f, DURABLE_CLOSE);
+    if (!ended(f, began_us, closeFile(f))) goto failed;
+    began_us = begin(f, DURABLE_RENAME);
+    if (!ended(f, began_us, current->rename(f->temporary, path) == 0)) goto failed;
     zfree(f->temporary);
     f->temporary = NULL;
-    f->step = "sync of the folder";
     durableCheck(f, false);
-    return syncFolder(path);
+    began_us = begin(f, DURABLE_SYNC_FOLDER);
+    return ended(f, began_us, syncFolder(path));
 failed:
     durableAbandon(f);
     return false;
@@ -103,7 +124,11 @@ failed:
 void durableAbandon(durableFile *f) {
     int error = errno;
     if (f->fd >= 0) current->close(f->fd);
-    if (f->temporary) current->unlink(f->temporary);
+    if (f->temporary) {
+        uint64_t began_us = clockMonotonicUs();
+        current->unlink(f->temporary);
+        f->us[DURABLE_UNLINK] += clockMonotonicUs() - began_us;
+    }
     zfree(f->temporary);
     f->fd = -1;
     f->temporary = NULL;

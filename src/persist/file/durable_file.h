@@ -15,10 +15,23 @@
 
 #include <sys/types.h>
 
+typedef enum {
+    DURABLE_OPEN,
+    DURABLE_WRITE,
+    DURABLE_SYNC,
+    DURABLE_CLOSE,
+    DURABLE_RENAME,
+    DURABLE_SYNC_FOLDER,
+    DURABLE_UNLINK, /* of the temporary file, after a failure */
+    DURABLE_STEPS
+} durableStep;
+
 typedef struct durableFile {
     int fd;
-    char *temporary;  /* owns; NULL if there is no temporary file (any more) */
-    const char *step; /* the last one tried: "open", "write", "sync" ... */
+    char *temporary;            /* owns; NULL if there is no temporary file (any more) */
+    durableStep at;             /* the last one tried */
+    const char *step;           /* its name: "open", "write", "sync" ... */
+    uint64_t us[DURABLE_STEPS]; /* how long the steps have taken */
 } durableFile;
 
 /* Creates the temporary file, in the folder of the file that it will replace. An existing file of that name is emptied;

@@ -6,7 +6,9 @@
 #include "cluster_fixture.h"
 #include "durable_file.h"
 #include "forked.h"
+#include "latency_internal.h"
 #include "log.h"
+#include "panic.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -180,6 +182,26 @@ TEST(nodes_saver_never_waits_for_the_disk) {
     CHECK(saved.error == 0 && (saved.version == 999 || saved.version == 1000));
     if (saved.version == 999) nextIs(1000, 0);
     CHECK(noneIsNext());
+    end();
+}
+
+/* Each slow step is an event of LATENCY, when main reports it. */
+TEST(nodes_saver_reports_slow_steps) {
+    begin();
+    panicSetMainThread();
+    clockInit();
+    engine_settings.latency_monitor_threshold_ms = 20;
+    diskHoldSyncs(true);
+    nodesSaverSave(1, sdsNew("slow"));
+    diskAwaitHeldSync();
+    usleep(30000);
+    diskHoldSyncs(false);
+    CHECK_EQ_INT(nodesSaverSaveNow(2, sdsNew("next")), 0);
+    CHECK(!latencySeriesFind(sliceStr("cluster-config-fsync")));
+    nodesSaverReportLatency();
+    const latencySeries *series = latencySeriesFind(sliceStr("cluster-config-fsync"));
+    if (CHECK(series != NULL)) CHECK(series->added == 1 && series->worst_ms >= 30);
+    engine_settings.latency_monitor_threshold_ms = 0;
     end();
 }
 
