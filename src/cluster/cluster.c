@@ -35,6 +35,7 @@
 #include "rng.h"
 #include "saved_replies.h"
 #include "slot_check.h"
+#include "slot_stats.h"
 #include "tls_settings.h"
 #include "zmalloc.h"
 
@@ -249,10 +250,15 @@ void clusterRuns(void) {
     if (node.bus) busMainRuns(node.bus);
 }
 
+static void countSlots(void) {
+    if (cluster_settings.slot_stats != slotStatsAreOn()) slotStatsEnable(cluster_settings.slot_stats);
+}
+
 static void settingsChanged(void) {
     if (!node.bus) return;
     clusterConfig config = machineConfig();
     busSettings bus;
+    countSlots();
     if (readBusSettings(&bus)) busConfigure(node.bus, &bus);
     else serverLog(LL_WARNING, "The cluster bus keeps its former settings, as TLS cannot be used by the present ones.");
     sdsFree(stepOnMain(&(clusterEvent){.kind = CLUSTER_CONFIGURE, .config = &config}));
@@ -362,6 +368,7 @@ bool clusterPrepare(aeEventLoop *loop) {
         return refuse("The thread nodes_saver cannot start");
     if (!saveAtStart()) return false;
     slotsEnable();
+    countSlots();
     pubsubSetForward(forward);
     clusterActionsInit(loop, node.machine);
     return true;

@@ -26,6 +26,7 @@
 #include "repl_settings.h"
 #include "repl_stream.h"
 #include "slot_check.h"
+#include "slot_stats.h"
 #include "tls_settings.h"
 
 #define DELETE_SLICE_US 1000
@@ -72,6 +73,8 @@ static void copyView(const clusterMachine *m) {
         if (owner) slotTableSetOwner(slot, owner->seat);
         const clusterNode *to = clusterMigratingTo(m, slot), *from = clusterImportingFrom(m, slot);
         if (to || from) slotTableSetOpen(slot, seatOf(to), seatOf(from));
+        slotView v = slotTableLook(slot);
+        if (!v.mine && !v.followed) slotStatsForget(slot);
     }
     psyncRefuseAll(summary.protects ? "-NOMASTERLINK Can't SYNC with a primary that has lost its data" : NULL);
     slotTableSetState(summary.ok ? SLOTS_UP : summary.minority ? SLOTS_DOWN_MINORITY : SLOTS_DOWN_COVERAGE);

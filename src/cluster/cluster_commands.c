@@ -49,7 +49,7 @@ bool clusterNodeArg(client *c, uint32_t index, const char *error, nodeId *id) {
 
 static bool argIs(const client *c, uint32_t index, const char *word) { return sliceIs(c->argv[index], word); }
 
-static bool slotArg(client *c, uint32_t index, unsigned *slot) {
+bool clusterSlotArg(client *c, uint32_t index, unsigned *slot) {
     long long n;
     if (!getRangeLongFromArg(c, index, 0, CLUSTER_SLOTS - 1, &n, "Invalid or out of range slot")) return false;
     *slot = (unsigned)n;
@@ -86,7 +86,7 @@ static void addSlot(slotList *list, unsigned slot) {
 static bool slotArgs(client *c, slotList *list) {
     unsigned slot;
     for (uint32_t i = 2; i < c->argc; i++)
-        if (!slotArg(c, i, &slot)) return false;
+        if (!clusterSlotArg(c, i, &slot)) return false;
     for (uint32_t i = 2; i < c->argc && !list->mistake; i++)
         if (parseSlot(c->argv[i], &slot)) addSlot(list, slot);
     return true;
@@ -137,7 +137,7 @@ void clusterFlushslotCommand(client *c) {
         addReplySubcommandSyntaxError(c);
         return;
     }
-    if (!slotArg(c, 2, &slot)) return;
+    if (!clusterSlotArg(c, 2, &slot)) return;
     if (c->argc == 4 && !argIs(c, 3, "SYNC") && !argIs(c, 3, "ASYNC")) {
         addReplySyntaxError(c);
     } else {
@@ -303,7 +303,7 @@ static bool setslotAction(client *c, clusterCommand *set) {
 
 void clusterSetslotCommand(client *c) {
     clusterCommand set = {.from_primary = c->flags & CLIENT_PRIMARY};
-    if (!slotsAreEnabled(c) || !slotArg(c, 2, &set.slot) || !setslotAction(c, &set)) return;
+    if (!slotsAreEnabled(c) || !clusterSlotArg(c, 2, &set.slot) || !setslotAction(c, &set)) return;
     set.slot_has_keys = slotHasKeys(set.slot);
     clusterRun(c, &set);
 }

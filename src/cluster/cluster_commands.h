@@ -22,10 +22,14 @@ commandHandler clusterInfoCommand, clusterNodesCommand, clusterMyidCommand, clus
     clusterReplicasCommand, clusterSlotsCommand, clusterShardsCommand, clusterLinksCommand,
     clusterCountFailureReportsCommand, clusterCountkeysinslotCommand, clusterGetkeysinslotCommand, clusterHelpCommand,
     clusterKeyslotCommand, clusterDisabledCommand;
+commandHandler clusterSlotStatsCommand; /* cluster_slot_stats.c */
 
 /* Returns the lines of CLUSTER INFO. The caller frees them. */
 sds clusterInfoNow(void);
 
-/* Returns false after an error reply if the argument is no node's name; `error` gets its length and its text. */
+/* Return false after an error reply if the argument is no node's name (`error` gets its length and its text), or no
+ * slot. */
 bool clusterNodeArg(client *c, uint32_t index, const char *error, nodeId *id) must_check;
+bool clusterSlotArg(client *c, uint32_t index, unsigned *slot) must_check;
+
 #endif

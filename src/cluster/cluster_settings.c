@@ -134,8 +134,7 @@ static const setting rows[] = {
     ENUM_SETTING("cluster-config-save-behavior", cluster_settings.save_behavior, SAVE_OR_EXIT, save_behavior_names,
                  .apply = applyChange),
     INT_SETTING("cluster-databases", cluster_settings.databases, 1, 1, INT_MAX, .flags = SETTING_IMMUTABLE),
-    BOOL_SETTING("cluster-slot-stats-enabled", cluster_settings.slot_stats, false, .flags = SETTING_PENDING,
-                 .apply = applyChange),
+    BOOL_SETTING("cluster-slot-stats-enabled", cluster_settings.slot_stats, false, .apply = applyChange),
 
     INT_SETTING("cluster-port", cluster_settings.port, 0, 0, PORT_MAX, .flags = SETTING_IMMUTABLE),
     INT_SETTING("cluster-node-timeout", cluster_settings.node_timeout, 15000, 0, LLONG_MAX, .apply = applyChange),

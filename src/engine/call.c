@@ -32,6 +32,7 @@
 #include "redact.h"
 #include "reply.h"
 #include "slot_check.h"
+#include "slot_stats.h"
 #include "sliced.h"
 #include "tracking.h"
 #include "transaction_queue.h"
@@ -139,7 +140,8 @@ static __attribute__((noinline)) void callSlowPath(client *c) {
 
 /* Not inlined, to keep call() cheap. */
 static __attribute__((noinline)) void callAfter(client *c, uint64_t ns, size_t reply_bytes) {
-    if (likely(call_after & CALL_AFTER_HOT_KEYS)) hotKeysRan(c, ns, reply_bytes);
+    if (call_after & CALL_AFTER_HOT_KEYS) hotKeysRan(c, ns, reply_bytes);
+    if (slotStatsAreOn()) slotStatsRan(c, ns, reply_bytes);
     if (unlikely(call_after & CALL_AFTER_WIPE)) redactWipe(c);
 }
 
@@ -180,6 +182,7 @@ static void call(client *c, monotime *now) {
         if (c->flags & CLIENT_BLOCKED) { /* counts when it is served */
             stats->ns += ns;
             blockingNoteTime(c, ns);
+            if (slotStatsAreOn()) slotStatsWaits(c, ns);
             return;
         }
     }

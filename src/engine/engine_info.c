@@ -14,6 +14,7 @@
 #include "pause.h"
 #include "pubsub.h"
 #include "sds.h"
+#include "slot_stats.h"
 #include "tracking.h"
 #include "transaction_queue.h"
 
@@ -142,4 +143,5 @@ void engineInfoRegister(void) {
     infoTableAddSections(sections);
     infoTableAddFields(fields);
     infoTableOnReset(resetStats);
+    infoTableOnReset(slotStatsReset);
 }

@@ -18,6 +18,7 @@
 #include "panic.h"
 #include "record_prefetch.h"
 #include "reply.h"
+#include "slot_stats.h"
 #include "transaction_queue.h"
 
 void multiCommand(client *c) {
@@ -56,6 +57,7 @@ static void runQueue(client *c) {
     debugAssert(!(c->flags & (CLIENT_DIRTY_EXEC | CLIENT_DIRTY_CAS)) && m->watched.count == 0);
     uint32_t count = m->count;
     c->flags |= CLIENT_DENY_BLOCKING;
+    if (slotStatsAreOn()) slotStatsExecBegins(c, m->queue, count);
     addReplyArrayLen(c, count);
     for (uint32_t i = 0, ready = 0; i < m->count; i++) {
         if (i == ready) {
@@ -70,6 +72,7 @@ static void runQueue(client *c) {
     }
     debugAssert(transactionOf(c) == m && m->count == count &&
                 !(c->flags & CLIENT_BLOCKED)); /* as many replies as announced */
+    slotStatsExecEnds();
     if (!denied) c->flags &= ~CLIENT_DENY_BLOCKING;
     c->error_replies = errors_before; /* the errors are failures of the commands, not of EXEC */
 }

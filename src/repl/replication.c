@@ -23,6 +23,7 @@
 #include "session_output.h"
 #include "setting.h"
 #include "rdb_transfer.h"
+#include "slot_stats.h"
 #include "snapshot.h"
 #include "sync_cause.h"
 #include "repl_stream.h"
@@ -93,5 +94,6 @@ void replInit(aeEventLoop *loop) {
     applyBacklogSize();
     snapshotSetReplication(describePosition);
     sessionsSetAppender(replFeed);
+    slotStatsSetReplicas(replicasCount);
     evictAddUncounted(replStreamMemory);
 }

@@ -190,7 +190,6 @@ int main(int argc, char **argv) {
     primaryLinkBegin();
     if (!clusterBegin()) return 1;
     bannerReady();
-    pendingSettingsWarn();
     notifyReady();
     if (!serverApplyOomScore(OOM_PRIMARY, &err)) serverLog(LL_WARNING, "%s", err);
     aeMain(loop);

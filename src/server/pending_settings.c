@@ -2,9 +2,7 @@
  *
  * A configuration written for Valkey must load, and CONFIG GET, SET and REWRITE must reply as Valkey does. Each entry
  * has the flag SETTING_PENDING; settingFileWarnPending() names those that were set to a value that should have an
- * effect. A user who relies on one of them may lose data or secrets: at the end of startup pendingSettingsWarn() logs
- * which effects are missing. A subsystem that is added moves its entries to a table of its own, and removes its lines
- * from `missing`.
+ * effect. A subsystem that is added moves its entries to a table of its own.
  *
  * Not here    settings that have an effect; they are in the tables of their layers.
  * Owns        `pending_settings`, the values. Only CONFIG reads them.
@@ -14,16 +12,12 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "server_settings.h"
 
-#include "log.h"
-#include "numbers.h"
-#include "panic.h"
 #include "setting_text.h"
 #include "zmalloc.h"
 
 #include <limits.h>
 
 #define PORT_MAX 65535
-#define HOSTNAME_MAX 255
 
 /* One value for each setting below; its type is in the table. */
 static struct {
@@ -93,40 +87,3 @@ static const setting rows[] = {
 };
 
 void pendingSettingsRegister(void) { settingRegister(rows); }
-
-/* ---- Warnings about missing effects ----------------------------------------------------------------- */
-
-/* The missing effects, each with the settings that ask for it. */
-static const struct {
-    const char *words;
-    const char *settings[4];
-} missing[] = {
-    {"the time and the bytes of each slot are not counted", {"cluster-slot-stats-enabled"}},
-};
-
-static const setting *pendingByName(const char *name) {
-    for (const setting *const *table = settingTables(); *table; table++)
-        for (const setting *s = *table; s->name; s++)
-            if (s->flags & SETTING_PENDING && !strcmp(s->name, name)) return s;
-    serverPanic("'%s' is no longer pending", name);
-}
-
-/* Returns whether the value asks for an effect. Each setting in `missing` is off if it is "", "no" or 0. */
-static bool isConfigured(const char *name) {
-    sds text = settingText(pendingByName(name));
-    bool asked = sdsLen(text) && strcmp(text, "no") && strcmp(text, "0");
-    sdsFree(text);
-    return asked;
-}
-
-void pendingSettingsWarn(void) {
-    for (size_t i = 0; i < array_len(missing); i++) {
-        sds names = sdsEmpty();
-        for (size_t j = 0; j < array_len(missing[i].settings) && missing[i].settings[j]; j++)
-            if (isConfigured(missing[i].settings[j]))
-                names = sdsCatPrintf(names, "%s%s", sdsLen(names) ? ", " : "", missing[i].settings[j]);
-        if (sdsLen(names))
-            serverLog(LL_WARNING, "WARNING: %s (without effect in this version: %s)", missing[i].words, names);
-        sdsFree(names);
-    }
-}

@@ -60,9 +60,6 @@ void serverInfoRegister(void);
 /* --- pending_settings.c, pending_info.c: of subsystems that do not exist yet ----------------------------------- */
 /* Registers the settings. Call at startup only. */
 void pendingSettingsRegister(void);
-/* Logs a warning for each of these settings that was configured and whose missing effect a user may rely on. Call at
- * the end of startup. */
-void pendingSettingsWarn(void);
 
 /* Registers the INFO fields and sections. Call at startup only. */
 void pendingInfoRegister(void);

@@ -214,27 +214,19 @@ test "daemonize: an idle server gives freed memory back" {
     }
 }
 
-test "The last words of a start say what options without effect do not give" {
-    foreach {arguments words} [list \
-        {--save ""} "" \
-        {} "" \
-        {--save 3600 1} "" \
-        {--save 60 1 --appendonly yes} "" \
-        {--save "" --replicaof 192.0.2.1 6379} "" \
-        {--save "" --cluster-enabled yes} "" \
-        {--save "" --cluster-slot-stats-enabled yes} "# WARNING: the time and the bytes of each slot*: cluster-slot-stats-enabled)" \
-        {--save "" --tls-cluster yes} ""] {
+test "A start warns of no option without effect" {
+    foreach arguments {
+        {--save ""} {} {--save 3600 1} {--save 60 1 --appendonly yes} {--save "" --replicaof 192.0.2.1 6379}
+        {--save "" --cluster-enabled yes --cluster-slot-stats-enabled yes} {--save "" --tls-cluster yes}
+    } {
         set dir [make_server_dir]
         set pid [launch $dir [list --port [free_port] --bind 127.0.0.1 --dir $dir {*}$arguments]]
         await_ready [dict create dir $dir pid $pid]
-        set complete [expr {$words eq "" ? "*" : "*Ready to accept connections tcp\n*$words\n*"}]
-        set seen [expr {![catch {wait_for_condition 10 {[string match $complete [server_log $dir]]}}]}]
+        set seen [expr {![catch {wait_for_condition 10 {[string match "*Ready to accept connections tcp\n*" [server_log $dir]]}}]}]
         exec kill -TERM $pid
         assert_equal 0 [wait_exit $dir 10]
         assert $seen
-        if {$words eq ""} {
-            assert_no_match "*without effect*" [server_log $dir]
-        }
+        assert_no_match "*without effect*" [server_log $dir]
     }
 }
 

@@ -24,6 +24,7 @@
 #include "gates.h"
 #include "panic.h"
 #include "pubsub_topic.h"
+#include "slot_stats.h"
 #include "zmalloc.h"
 
 typedef struct pubsubState {
@@ -253,6 +254,7 @@ void pubsubPublish(pubsubKind kind, hashedKey channel, pubsubMessage *m) {
     debugAssert(kind != PUBSUB_PATTERN && (!t || t->count > 0));
     m->channel = channel.name;
     if (t) pubsubMessageDeliver(m, (pubsubHeading){.kind = sliceStr(shard ? "smessage" : "message")}, t);
+    if (t && shard && slotStatsAreOn()) slotStatsPublished(channel.name, m->payload, t->count);
     if (!shard) patternsMatch(channel.name, deliverToPattern, m);
     pubsubMessageEnd(m);
 }

@@ -6,8 +6,9 @@
 #ifndef ENGINE_CALL_AFTER_H
 #define ENGINE_CALL_AFTER_H
 
-#define CALL_AFTER_WIPE 1u     /* call redactWipe() */
-#define CALL_AFTER_HOT_KEYS 2u /* call hotKeysRan() */
+#define CALL_AFTER_WIPE 1u       /* call redactWipe() */
+#define CALL_AFTER_HOT_KEYS 2u   /* call hotKeysRan() */
+#define CALL_AFTER_SLOT_STATS 4u /* call slotStatsRan() */
 
 extern unsigned call_after; /* CALL_AFTER_ bits; defined in call.c */
 

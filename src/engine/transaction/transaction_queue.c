@@ -18,6 +18,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "transaction_queue.h"
+#include "slot_stats.h"
 
 #include "client_describe.h"
 #include "command_record.h"
@@ -181,6 +182,7 @@ gateResult queueGate(client *c) {
     if (!(c->flags & (CLIENT_DIRTY_EXEC | CLIENT_DIRTY_CAS)))
         transactionQueueAppend(transactionOf(c), (parsedCommand *)(uintptr_t)c->req);
     transactionCheck(c);
+    if (slotStatsAreOn()) slotStatsQueued(c->req);
     addReplyStatus(c, "QUEUED");
     return GATE_DIVERTED;
 }

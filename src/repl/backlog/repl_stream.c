@@ -18,6 +18,7 @@
 #include "propagate.h"
 #include "repl_settings.h"
 #include "resp_format.h"
+#include "slot_stats.h"
 #include "rng.h"
 
 #define NO_ID "0000000000000000000000000000000000000000"
@@ -114,6 +115,7 @@ static void replStreamTakeItem(const propagateItem *item) {
     backlogExpect(&stream.kept, item->bytes); /* the next write is usually as long as this one */
     client *writer = callCurrentClient();
     if (writer) propagateNoteWrite(writer, PROPAGATE_REPLICAS, stream.offset);
+    if (writer && slotStatsAreOn()) slotStatsPropagated(item->bytes);
     if (unlikely(stream.offset > stream.alarm_at)) {
         stream.alarm_at = UINT64_MAX;
         stream.alarm();
