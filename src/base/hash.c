@@ -1,11 +1,11 @@
 /* hash.c -- SipHash-1-2 under one key, CRC-16, SHA-1 and SHA-256.
  *
  * Not here    CRC-64 (crc64.c), XXH3 (xxh3.c).
- * Owns        the hash key and the table, and whether keys have slots, const after boot.
+ * Owns        the hash key, the tables, and the function that hashes keys, const after startup.
  * Threads     any.
  * Cost        hashBytes(): one round per 8 bytes and three more; a 16-byte key takes about 10 ns.
- *             keyHashSlot(): each key in cluster mode is summed and searched for '{' sixteen bytes at a time, in 40
- *             instructions for 16 bytes; one byte at a time it would take 200.
+ *             keyHash(): the slot of a key without '{' adds 25 instructions for 8 to 16 bytes, 51 for 17 to 32, 11 for
+ *             each 16 more. One byte at a time, the sum alone would take 9 for each byte.
  *             sha1Hex(): each EVAL looks up its script by it, so it uses the processor's instructions for SHA-1.
  * Tests       tests/unit/base/hash_test.c
  *
@@ -117,27 +117,42 @@ static uint16_t crcByBytes(const uint8_t *p, size_t len) {
 
 #ifdef __x86_64__
 
-static bool has_clmul; /* const after boot, as the factors are */
+static bool has_clmul; /* const after boot, as the tables are */
 
 /* For multiplications without carry, by P = x^16 + x^12 + x^5 + 1: operands of instructions, hence aligned. */
 static struct {
-    alignas(16) uint64_t over_word[2];  /* x^64 mod P: of a word that eight bytes follow */
     alignas(16) uint64_t over_block[2]; /* x^128 and x^192 mod P: of the words of a block that another follows */
-    alignas(16) uint64_t quotient[2];   /* the low 64 bits of x^80 / P, without remainder; bit 64 is set as well */
-    alignas(16) uint64_t divisor[2];    /* the low 16 bits of P */
-} crc_factors = {.divisor = {0x1021}};
+    alignas(16) uint64_t at_end[2];     /* x^80 and x^144 mod P: of the words of the last block */
+    alignas(16) uint64_t inverse[2];    /* the number whose product with P is 1 mod x^64 */
+    alignas(16) uint64_t divisor[2];    /* P */
+} crc_factors = {.divisor = {0x11021}};
+
+/* How the first and the last eight of 8 to 16 bytes become a block: a row for each length. */
+static alignas(16) uint8_t crc_orders[9][16];
+
+static void makeOrders(void) {
+    memset(crc_orders, 0x80, sizeof(crc_orders));     /* zeros */
+    for (uint8_t before = 0; before <= 8; before++) { /* bytes before the last eight */
+        for (uint8_t i = 0; i < 8; i++) crc_orders[before][i] = 15 - i;
+        for (uint8_t i = 0; i < before; i++) crc_orders[before][8 + i] = before - 1 - i;
+    }
+}
 
 __attribute__((constructor)) static void makeFactors(void) {
-    uint64_t power = 1, quotient = 0; /* of x^n by P: the remainder, and the low bits of the quotient */
+    uint64_t power = 1; /* x^n mod P */
     for (int n = 1; n <= 192; n++) {
-        bool over = power & 0x8000;
-        power = (power << 1 ^ (over ? 0x1021 : 0)) & 0xffff;
-        quotient = quotient << 1 | over;
-        if (n == 64) crc_factors.over_word[0] = power;
-        if (n == 80) crc_factors.quotient[0] = quotient;
+        power = (power << 1 ^ (power & 0x8000 ? 0x1021 : 0)) & 0xffff;
+        if (n == 80) crc_factors.at_end[0] = power;
         if (n == 128) crc_factors.over_block[0] = power;
+        if (n == 144) crc_factors.at_end[1] = power;
         if (n == 192) crc_factors.over_block[1] = power;
     }
+    uint64_t rest = 1; /* of 1 by P, from the lowest power on */
+    for (int n = 0; n < 64; n++) {
+        crc_factors.inverse[0] |= (rest & 1) << n;
+        rest = (rest ^ (rest & 1 ? crc_factors.divisor[0] : 0)) >> 1;
+    }
+    makeOrders();
     __builtin_cpu_init();
     has_clmul = __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("avx");
 }
@@ -146,11 +161,16 @@ __attribute__((constructor)) static void makeFactors(void) {
 #define WITH_CLMUL __attribute__((target("pclmul,avx")))
 #define FACTORS(name) (*(const __m128i *)crc_factors.name)
 
-/* Returns bytes as a number of 128 bits whose highest byte is the first of them, below zeros if they are fewer. */
+/* Returns fewer than eight bytes as a number of 128 bits whose highest byte is the first of them, below zeros. */
 WITH_CLMUL static inline __m128i fewBytes(const uint8_t *p, size_t len) {
-    if (len < 8) return _mm_cvtsi64_si128((long long)(__builtin_bswap64(tailWord(p, len)) >> (-8 * len & 63)));
-    uint64_t high = __builtin_bswap64(loadLe64(p)) >> 8 >> (120 - 8 * len); /* all but the last eight */
-    return _mm_set_epi64x((long long)high, (long long)__builtin_bswap64(loadLe64(p + len - 8)));
+    return _mm_cvtsi64_si128((long long)(__builtin_bswap64(tailWord(p, len)) >> (-8 * len & 63)));
+}
+
+/* The same for 8 to 16 bytes. */
+WITH_CLMUL static inline __m128i someBytes(const uint8_t *p, size_t len, __m128i *found) {
+    __m128i bytes = _mm_set_epi64x((long long)loadLe64(p + len - 8), (long long)loadLe64(p));
+    *found = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('{'));
+    return _mm_shuffle_epi8(bytes, *(const __m128i *)crc_orders[len - 8]);
 }
 
 /* The same for the first 16 - `without` of sixteen bytes. */
@@ -162,29 +182,38 @@ WITH_CLMUL static inline __m128i blockOf(const uint8_t *p, size_t without) {
     return _mm_shuffle_epi8(bytes, _mm_loadu_si128((const __m128i *)(order + without)));
 }
 
-/* Returns the remainder of block * x^16 by P. The first two products reduce the block to 79 bits and to 64. The others
- * are Barrett's method: the quotient q of word * x^16 and P is word * (x^80 / P) / x^64, and of q * P only the low 16
- * bits are needed. */
+/* Returns the remainder of block * x^16 by P. The first two products are 79 bits with the same remainder, multiplied by
+ * x^64. The others are Montgomery's method, which divides by x^64: a multiple of P is added whose low 64 bits are
+ * theirs, so that these become 0, and the 16 bits above them are the result. */
 WITH_CLMUL static inline uint16_t crcOfBlock(__m128i block) {
-    __m128i word = _mm_xor_si128(_mm_move_epi64(block), _mm_clmulepi64_si128(block, FACTORS(over_word), 0x01));
-    word = _mm_xor_si128(word, _mm_clmulepi64_si128(word, FACTORS(over_word), 0x01));
-    __m128i q = _mm_xor_si128(word, _mm_srli_si128(_mm_clmulepi64_si128(word, FACTORS(quotient), 0x00), 8));
-    return (uint16_t)_mm_cvtsi128_si32(_mm_clmulepi64_si128(q, FACTORS(divisor), 0x00));
+    __m128i low = _mm_clmulepi64_si128(block, FACTORS(at_end), 0x00);
+    __m128i sum = _mm_xor_si128(low, _mm_clmulepi64_si128(block, FACTORS(at_end), 0x11));
+    __m128i multiple = _mm_clmulepi64_si128(sum, FACTORS(inverse), 0x00);
+    sum = _mm_xor_si128(sum, _mm_clmulepi64_si128(multiple, FACTORS(divisor), 0x00));
+    return (uint16_t)_mm_extract_epi16(sum, 4);
 }
 
 /* Returns the sum, and whether a byte is '{'. Zeros before the first byte do not change the sum, so that only the first
  * block may be short. */
 WITH_CLMUL static inline uint16_t crcByBlocks(const uint8_t *p, size_t len, bool *brace) {
-    size_t without = len < 16 ? 16 - len : -len & 15; /* missing to the first block */
     const __m128i braces = _mm_set1_epi8('{');
-    __m128i block = len < 16 ? fewBytes(p, len) : blockOf(p, without);
-    __m128i found = _mm_cmpeq_epi8(block, braces);
-    for (const uint8_t *at = p + 16 - without, *end = p + len; at < end; at += 16) {
-        __m128i next = blockOf(at, 0);
-        found = _mm_or_si128(found, _mm_cmpeq_epi8(next, braces));
-        __m128i low = _mm_clmulepi64_si128(block, FACTORS(over_block), 0x00);
-        __m128i high = _mm_clmulepi64_si128(block, FACTORS(over_block), 0x11);
-        block = _mm_xor_si128(next, _mm_xor_si128(low, high));
+    __m128i block, found;
+    if (likely(len - 8 <= 8)) {
+        block = someBytes(p, len, &found);
+    } else if (len < 8) {
+        block = fewBytes(p, len);
+        found = _mm_cmpeq_epi8(block, braces);
+    } else {
+        size_t without = -len & 15; /* missing to the first block */
+        block = blockOf(p, without);
+        found = _mm_cmpeq_epi8(block, braces);
+        for (const uint8_t *at = p + 16 - without, *end = p + len; at < end; at += 16) {
+            __m128i next = blockOf(at, 0);
+            found = _mm_or_si128(found, _mm_cmpeq_epi8(next, braces));
+            __m128i low = _mm_clmulepi64_si128(block, FACTORS(over_block), 0x00);
+            __m128i high = _mm_clmulepi64_si128(block, FACTORS(over_block), 0x11);
+            block = _mm_xor_si128(next, _mm_xor_si128(low, high));
+        }
     }
     *brace = !_mm_testz_si128(found, found);
     return crcOfBlock(block);
@@ -195,25 +224,16 @@ WITH_CLMUL static uint16_t crcByClmul(const uint8_t *p, size_t len) {
     return crcByBlocks(p, len, &brace);
 }
 
-/* Returns the slot of a key without '{'; -1: it may have a tag. */
-WITH_CLMUL static int slotByClmul(const uint8_t *key, size_t len) {
-    bool brace;
-    int slot = crcByBlocks(key, len, &brace) & (HASH_SLOTS - 1);
-    return unlikely(brace) ? -1 : slot;
-}
-
 #else
 
 #define has_clmul false
 #define crcByClmul crcByBytes
-#define slotByClmul crcByBytes
 
 #endif
 
 uint16_t crc16(const void *p, size_t len) { return likely(has_clmul) ? crcByClmul(p, len) : crcByBytes(p, len); }
 
-/* Returns the slot of any key. Not inlined, so that the others need no registers for it. */
-static __attribute__((noinline)) int slotByTag(const char *key, size_t len) {
+int keyHashSlot(const char *key, size_t len) {
     const char *open = len ? memchr(key, '{', len) : NULL;
     if (open) {
         const char *tag = open + 1;
@@ -222,13 +242,6 @@ static __attribute__((noinline)) int slotByTag(const char *key, size_t len) {
     }
     return crc16(key, len) & (HASH_SLOTS - 1);
 }
-
-static inline int slotOf(const char *key, size_t len) {
-    int slot = likely(has_clmul) ? slotByClmul((const uint8_t *)key, len) : -1;
-    return likely(slot >= 0) ? slot : slotByTag(key, len);
-}
-
-int keyHashSlot(const char *key, size_t len) { return slotOf(key, len); }
 
 static const char tag_chars[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 #define TAG_CHARS ((int)sizeof(tag_chars) - 1)
@@ -265,16 +278,35 @@ void keySlotTag(int slot, char out[4]) {
     serverPanic("no text of three characters has slot %d", slot);
 }
 
-static bool key_slots; /* const after startup */
+/* ---- Hashes of keys ---------------------------------------------------------------------------------------------- */
 
-void keyHashSetSlots(bool on) { key_slots = on; }
-
-uint64_t keyHash(slice key) {
-    uint64_t hash = siphash12((const uint8_t *)key.ptr, key.len, false);
-    if (likely(!key_slots)) return hash;
-    uint64_t slot = (uint64_t)slotOf(key.ptr, key.len);
-    return (hash & ~((uint64_t)(HASH_SLOTS - 1) << HASH_SLOT_SHIFT)) | slot << HASH_SLOT_SHIFT;
+/* Returns the hash with the low 14 bits of `slot` at their place. The other bits stay those of hashBytes(). */
+static inline uint64_t putSlot(uint64_t hash, uint64_t slot) {
+    const uint64_t slot_bits = (uint64_t)(HASH_SLOTS - 1) << HASH_SLOT_SHIFT;
+    return (hash & ~slot_bits) | (slot & (HASH_SLOTS - 1)) << HASH_SLOT_SHIFT;
 }
+
+/* Hashes any key. Not inlined, so that the other keys need no registers for it. */
+static __attribute__((noinline)) uint64_t hashWithTag(slice key) {
+    return putSlot(hashBytes(key.ptr, key.len), (uint64_t)keyHashSlot(key.ptr, key.len));
+}
+
+#ifdef __x86_64__
+WITH_CLMUL static uint64_t hashByClmul(slice key) {
+    bool brace;
+    uint64_t sum = crcByBlocks((const uint8_t *)key.ptr, key.len, &brace);
+    if (unlikely(brace)) return hashWithTag(key);
+    return putSlot(siphash12((const uint8_t *)key.ptr, key.len, false), sum);
+}
+#else
+#define hashByClmul hashWithTag
+#endif
+
+static uint64_t hashPlain(slice key) { return siphash12((const uint8_t *)key.ptr, key.len, false); }
+
+uint64_t (*key_hash)(slice key) = hashPlain;
+
+void keyHashSetSlots(bool on) { key_hash = !on ? hashPlain : has_clmul ? hashByClmul : hashWithTag; }
 
 /* ---- SHA-1 and SHA-256 (FIPS 180-4) ------------------------------------------------------------------------------ */
 

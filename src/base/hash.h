@@ -27,9 +27,10 @@ int keyHashSlot(const char *key, size_t len);
 void keySlotTag(int slot, char out[4]);
 /* Sets whether keyHash() contains the slot (cluster mode). Call at startup, before any key is hashed. */
 void keyHashSetSlots(bool on);
+extern uint64_t (*key_hash)(slice key); /* const after startup; for keyHash() */
 /* Returns the hash of a key, as the dicts of keys, and all others whose names are keys, use it: hashBytes(), in which
  * the key's slot replaces 14 bits if slots are on. So whatever has the hash of a key has its slot. */
-uint64_t keyHash(slice key);
+static inline uint64_t keyHash(slice key) { return key_hash(key); }
 #define HASH_SLOT_SHIFT 38 /* neither the low bits, which select a bucket, nor the top ones: tags of dicts, shards */
 /* Returns the slot in the hash of a key, if slots are on. */
 static inline int keyHashSlotOf(uint64_t hash) { return (int)(hash >> HASH_SLOT_SHIFT & (HASH_SLOTS - 1)); }

@@ -136,7 +136,8 @@ TEST(each_slot_has_a_tag) {
 }
 
 TEST(key_hash_contains_the_slot_if_slots_are_on) {
-    static const char *const names[] = {"", "foo", "a{foo}b", "another key, which is longer than a word"};
+    static const char *const names[] = {
+        "", "foo", "key:0001", "key:000000000001", "a{foo}b", "another key, which is longer than a word"};
     uint64_t slot_bits = (uint64_t)(HASH_SLOTS - 1) << HASH_SLOT_SHIFT;
     for (size_t i = 0; i < array_len(names); i++) {
         slice key = sliceStr(names[i]);
