@@ -88,12 +88,11 @@ static bool beginLarge(client *c, const parsedCommand *req) {
 }
 
 /* Flags of a request that needs checks even if no gate is enabled. */
-#define SPECIAL (REQ_MALFORMED | REQ_MAIN_THREAD | REQ_GATED | REQ_LARGE)
+#define SPECIAL (REQ_MALFORMED | REQ_MAIN_THREAD | REQ_GATED | REQ_LARGE | REQ_CROSS_SLOT)
 
 /* Authentication precedes all errors but those of the protocol: a client that is not authenticated does not even learn
  * which commands exist. */
 static gateResult checkCommand(client *c, const parsedCommand *req) {
-    if (!(req->flags & SPECIAL) && slotGateIsPassed(c, req)) return GATE_PASSED;
     if (req->flags & REQ_MAIN_THREAD && !panicOnMainThread()) return GATE_FOR_MAIN_THREAD;
     gateResult result = gatesRun(c, GATE_AUTH, GATE_AUTH);
     if (result != GATE_PASSED) return result;
@@ -329,7 +328,8 @@ callResult processCommand(client *c, const parsedCommand *req, monotime *now) {
     gateResult result = GATE_PASSED;
     bool applied = c->flags & CLIENT_PRIMARY;
     if (unlikely(applied)) result = checkApplied(c, req);
-    else if (unlikely(req->flags & SPECIAL || gatesEnabledFor(c))) result = checkCommand(c, req);
+    else if (unlikely(req->flags & SPECIAL)) result = checkCommand(c, req);
+    else if (unlikely(gatesEnabledFor(c)) && unlikely(!slotGateIsPassed(c, req))) result = checkCommand(c, req);
     if (likely(result == GATE_PASSED)) {
         c->last_cmd = c->cmd;
         if (unlikely(applied || (c->flags & CLIENT_IMPORT_SOURCE && store_following.imports)))

@@ -24,10 +24,9 @@ gateResult slotGate(client *c);
 /* Returns the answer for a command of a script that `caller` runs; `self` is the client of scripts. */
 slotVerdict slotCheckScript(const client *self, const client *caller);
 /* Returns true if the command passes GATE_CLUSTER and no other gate is enabled for the client: nearly every command
- * of a client that knows the slots. */
+ * of a client that knows the slots. Not for one with REQ_CROSS_SLOT. */
 static inline bool slotGateIsPassed(const client *c, const parsedCommand *req) {
-    return (gates_enabled | c->gates) == 1u << GATE_CLUSTER && !(req->flags & REQ_CROSS_SLOT) &&
-           (req->slot < 0 || slotSetHas(&slots_served, (unsigned)req->slot));
+    return (gates_enabled | c->gates) == 1u << GATE_CLUSTER && slotIsServed(req->slot);
 }
 
 /* Ends the effect of ASKING unless it has just run, or a transaction is being queued. Call when a command has ended. */

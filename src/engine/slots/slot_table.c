@@ -3,7 +3,7 @@
  * Not here    what a command may do (slot_gate.c), which node should own a slot (the cluster layer).
  * Owns        the nodes with their hostnames; the owner and the open state of each slot.
  * Threads     main.
- * Invariants  1. A slot is in slots_served exactly if this node owns it, it is not open, and the cluster is up.
+ * Invariants  1. slotIsServed() is true exactly if this node owns the slot, it is not open, and the cluster is up.
  *             2. Each index that the table of slots names is that of a node.
  * Cost        one bit for a command of a served slot. The tables are not touched without cluster mode.
  * Tests       tests/unit/engine/slots/slot_table_test.c
@@ -15,7 +15,7 @@
 #include "zmalloc.h"
 
 bool slots_enabled;
-slotSet slots_served;
+uint64_t slots_served[SLOT_WORDS] = {[SLOT_WORDS - 1] = 1ull << 63};
 
 static struct {
     uint16_t owner[CLUSTER_SLOTS], migrating_to[CLUSTER_SLOTS], importing_from[CLUSTER_SLOTS];
@@ -29,9 +29,10 @@ const slotNode *slotTableNode(uint16_t index) { return index < table.capacity ? 
 
 static void updateServed(unsigned slot) {
     bool open = table.migrating_to[slot] || table.importing_from[slot];
+    uint64_t bit = 1ull << slot % 64;
     if (table.myself && table.owner[slot] == table.myself && !open && table.state == SLOTS_UP)
-        slotSetAdd(&slots_served, slot);
-    else slotSetRemove(&slots_served, slot);
+        slots_served[slot / 64] |= bit;
+    else slots_served[slot / 64] &= ~bit;
 }
 
 static void updateAllServed(void) {
@@ -106,7 +107,7 @@ void slotTableClear(void) {
     for (size_t i = 0; i < table.capacity; i++) nodeFree(table.nodes[i]);
     zfree(table.nodes);
     memset(&table, 0, sizeof(table));
-    memset(&slots_served, 0, sizeof(slots_served));
+    memset(slots_served, 0, CLUSTER_SLOTS / 8);
 }
 
 slotView slotTableLook(unsigned slot) {

@@ -1,7 +1,7 @@
 /* slot_table.h -- cluster mode: which node serves each slot, as far as commands and redirections need it.
  *
  * This is main's own copy: the cluster layer calls the setters when its view has changed, and then slotsChanged()
- * (slot_check.h). A command whose slot is in `slots_served` needs no other look.
+ * (slot_check.h). A command whose slot passes slotIsServed() needs no other look.
  *
  * A node is named by an index that the cluster layer chooses, from 1; 0 is no node.
  *
@@ -16,9 +16,13 @@
 /* Whether this server is a node of a cluster. Const after startup; set by slotsEnable() (slot_check.h). */
 extern bool slots_enabled;
 
-/* The slots whose commands run here without further questions: this node owns them, they are not open, and the cluster
- * is up. Empty without cluster mode. */
-extern slotSet slots_served;
+/* For slotIsServed(): a bit for each slot, and one for -1, which is always set. They are found by the number without
+ * sign, which needs no test; the bits between are not used. */
+#define SLOT_WORDS (65536 / 64)
+extern uint64_t slots_served[SLOT_WORDS];
+/* Returns whether commands of the slot, as a record names it, run here without further questions: this node owns it, it
+ * is not open, and the cluster is up; or they have none (-1). No slot is served without cluster mode. */
+static inline bool slotIsServed(int16_t slot) { return slots_served[(uint16_t)slot / 64] >> ((uint16_t)slot % 64) & 1; }
 
 /* Why no commands are executed. */
 typedef enum {

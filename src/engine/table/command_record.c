@@ -160,14 +160,13 @@ static void extractKeys(const serverCommand *cmd, parsedCommand *p, recordArena 
     }
     p->nkeys = (uint32_t)n;
     debugAssert(n == 0 || p->keys[n - 1].index < p->argc);
-    for (int i = 0; i < n; i++) {
-        slice key = p->argv[p->keys[i].index];
-        p->keys[i].hash = keyHash(key);
+    if (likely(n == 1)) {
+        uint64_t hash = p->keys[0].hash = keyHash(p->argv[p->keys[0].index]);
+        if (unlikely(slots_on)) p->slot = (int16_t)keyHashSlotOf(hash);
+        return;
     }
-    if (unlikely(slots_on)) {
-        if (likely(n == 1)) p->slot = (int16_t)keyHashSlotOf(p->keys[0].hash);
-        else findSlot(cmd, p);
-    }
+    for (int i = 0; i < n; i++) p->keys[i].hash = keyHash(p->argv[p->keys[i].index]);
+    if (unlikely(slots_on)) findSlot(cmd, p);
 }
 
 /* Hashes the arguments where most calls of the command have fields or members. If options precede these, the wrong

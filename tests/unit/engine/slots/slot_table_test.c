@@ -21,7 +21,8 @@ static void checkSlot(unsigned slot, uint16_t myself, slotsState state) {
     CHECK_EQ_INT(v.mine, mine);
     CHECK(v.state == state && v.replica == (myself == PARTNER));
     CHECK_EQ_INT(v.followed, myself == PARTNER && owner[slot] == OWN_NODE);
-    CHECK_EQ_INT(slotSetHas(&slots_served, slot), mine && !to[slot] && !from[slot] && state == SLOTS_UP);
+    CHECK_EQ_INT(slotIsServed((int16_t)slot), mine && !to[slot] && !from[slot] && state == SLOTS_UP);
+    CHECK(slotIsServed(-1));
 }
 
 /* Random changes, against arrays. PARTNER is the replica of OWN_NODE. */
@@ -53,7 +54,8 @@ TEST(served_slots_agree_with_owners_and_state) {
             for (unsigned i = 0; i < SLOTS; i++) checkSlot(i, myself, state);
     }
     slotTableClear();
-    CHECK_EQ_INT(slotSetCount(&slots_served), 0);
+    for (int16_t slot = 0; slot < CLUSTER_SLOTS; slot++) CHECK(!slotIsServed(slot));
+    CHECK(slotIsServed(-1));
     CHECK(!slotTableNode(OWN_NODE) && !slotTableLook(0).owner);
 }
 
