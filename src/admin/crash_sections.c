@@ -23,9 +23,9 @@
 static const char *userText(const char *text) { return !text ? "" : log_hide_user_data ? "*redacted*" : text; }
 
 static void printClient(const client *c) {
-    panicPrint("id=%llu addr=%s laddr=%s fd=%d name=%s flags=0x%x db=%d cmd=%s resp=%d omem=%zu imem=%zu "
+    panicPrint("id=%llu addr=%s laddr=%s fd=%d name=%s flags=0x%llx db=%d cmd=%s resp=%d omem=%zu imem=%zu "
                "tot-cmds=%lld\n",
-               (unsigned long long)c->id, c->peer, c->local, c->fd, userText(c->name), (unsigned)c->flags,
+               (unsigned long long)c->id, c->peer, c->local, c->fd, userText(c->name), (unsigned long long)c->flags,
                c->db ? dbId(c->db) : -1, c->cmd ? c->cmd->fullname : "NULL", c->resp, c->output_bytes, c->input_bytes,
                c->commands);
 }

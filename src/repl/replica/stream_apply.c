@@ -66,8 +66,8 @@ static void sessionCheck(void) {
 static void sendToPrimary(const char *bytes, size_t len) {
     client *c = primary.session;
     debugAssert(c->flags & CLIENT_PRIMARY);
-    uint32_t silenced = c->flags & SILENCED;
-    c->flags &= ~(uint32_t)SILENCED;
+    uint64_t silenced = c->flags & SILENCED;
+    c->flags &= ~SILENCED;
     addReplyProto(c, bytes, len);
     c->flags |= silenced;
 }
