@@ -89,23 +89,28 @@ static wheelChunk **ringOf(timeWheel *w, int level) {
     return w->rings[level];
 }
 
+/* Returns the first slot up to `last` that has numbers, and moves next[level] behind it. Without one it returns NULL,
+ * and next[level] is behind `last`. All numbers of a level are within SLOTS slots: a clock that has stood still for
+ * long costs no more than these. */
+static wheelChunk **nextSlot(timeWheel *w, int level, int64_t last) {
+    int64_t *next = &w->next[level], end = *next + SLOTS;
+    while (w->rings[level] && *next <= last && *next < end) {
+        wheelChunk **slot = &w->rings[level][(*next)++ % SLOTS];
+        if (*slot) return slot;
+    }
+    if (*next <= last) *next = last + 1;
+    return NULL;
+}
+
 /* Takes the next slot that has numbers and has passed, or will soon on upper levels. Returns false if there is none. */
 static bool takeSlot(timeWheel *w, int64_t now_ms) {
     for (int level = 0; level < LEVELS; level++) {
         /* Level 0: slots that have passed. Others: the slot that runs, and the next one. */
-        int64_t last = slotOf(now_ms, level) + (level == 0 ? -1 : 1);
-        int64_t *next = &w->next[level];
-        if (last - *next >= SLOTS) *next = last - SLOTS + 1;
-        while (*next <= last) {
-            wheelChunk **slot = w->rings[level] ? &w->rings[level][(*next)++ % SLOTS] : NULL;
-            if (!slot) {
-                *next = last + 1;
-            } else if (*slot) {
-                w->taking = *slot;
-                *slot = NULL;
-                return true;
-            }
-        }
+        wheelChunk **slot = nextSlot(w, level, slotOf(now_ms, level) + (level == 0 ? -1 : 1));
+        if (!slot) continue;
+        w->taking = *slot;
+        *slot = NULL;
+        return true;
     }
     return false;
 }

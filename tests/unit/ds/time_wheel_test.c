@@ -141,3 +141,28 @@ TEST(time_wheel_takes_less_than_ten_bytes_each) {
     countBytes(3600000, 9);
     countBytes(86400000, 9);
 }
+
+static int64_t earliest_place_ms;
+
+static void notePlace(void *arg, uint64_t number, int64_t from_ms) {
+    if (number == *(const uint64_t *)arg) earliest_place_ms = from_ms;
+}
+
+/* The clock has stood still for longer than the ring of a level, and the caller takes a few numbers only: the places of
+ * the others are still those of their times. */
+TEST(time_wheel_keeps_places_in_a_late_visit) {
+    uint64_t second = 2, out[1];
+    timeWheel *w = timeWheelCreate(1000000);
+    timeWheelAdd(w, 1000000 + 20, 1);
+    timeWheelAdd(w, 1000000 + 500, second);
+    CHECK_EQ_INT(timeWheelTake(w, 1000000 + 10000, out, 1), 1);
+    CHECK_EQ_INT(out[0], 1);
+    earliest_place_ms = INT64_MAX;
+    timeWheelEach(w, notePlace, &second);
+    CHECK(earliest_place_ms <= 1000000 + 500);
+    timeWheelCheck(w);
+    CHECK_EQ_INT(timeWheelTake(w, 1000000 + 10000, out, 1), 1);
+    CHECK_EQ_INT(out[0], second);
+    CHECK_EQ_INT(timeWheelTake(w, 1000000 + 10000, out, 1), 0);
+    timeWheelFree(w);
+}

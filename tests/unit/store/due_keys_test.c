@@ -154,9 +154,12 @@ static void swapOrEmpty(void) {
 static void tickAndCheck(void) {
     const timeWheel *wheels[DBS];
     for (int id = 0; id < DBS; id++) wheels[id] = dbGet(id)->due.wheel;
+    long long cuts = store_stats.expired_time_cap_reached; /* if other programs take the processor for a whole tick */
     tick();
+    bool complete = store_stats.expired_time_cap_reached == cuts;
     for (int id = 0; id < DBS; id++) {
-        bool exact = now_ms >= latest_ms + TIME_WHEEL_GRAIN_MS && wheels[id] && wheels[id] == dbGet(id)->due.wheel;
+        bool exact = complete && now_ms >= latest_ms + TIME_WHEEL_GRAIN_MS && wheels[id] &&
+                     wheels[id] == dbGet(id)->due.wheel;
         dbCheck(dbGet(id));
         if (!exact && now_ms > latest_ms) latest_ms = now_ms;
         exact_ticks += exact;
