@@ -234,12 +234,23 @@ static void becomePrimary(void) {
     serverLog(LL_NOTICE, "PRIMARY MODE enabled (by the cluster)");
 }
 
+/* Deletes the dataset of a replica that becomes an empty node (CLUSTER RESET). That is no change by the command, which
+ * must not be in the log itself: it would run again when the log is loaded. */
+static void flush(void) {
+    long long dirty = store_stats.dirty;
+    dbEmpty(-1, true);
+    store_stats.dirty = dirty;
+    if (!propagateWanted()) return;
+    propagateServer(0, "FLUSHALL");
+    propagateDone();
+}
+
 void clusterExecute(const clusterAction *a) {
     switch (a->kind) {
     case CLUSTER_VIEW_CHANGED: acted.view_is_old = true; break;
     case CLUSTER_BECOME_PRIMARY: becomePrimary(); break;
     case CLUSTER_FOLLOW: follow(a); break;
-    case CLUSTER_FLUSH: dbEmpty(-1, true); break;
+    case CLUSTER_FLUSH: flush(); break;
     case CLUSTER_PAUSE_WRITES: pauseWrites(a); break;
     case CLUSTER_RESUME_WRITES: resumeWrites(); break;
     case CLUSTER_DELIVER: deliver(a); break;

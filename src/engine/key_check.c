@@ -40,6 +40,7 @@ static const struct {
     {"flushall", ALL_KEYS},
     {"swapdb", ALL_KEYS | ARG_DBS},
     {"cluster|flushslot", ALL_KEYS},
+    {"cluster|reset", ALL_KEYS | ANY_DB},         /* a replica gives up its dataset */
     {"cluster|getkeysinslot", ALL_KEYS | ANY_DB}, /* as in Valkey: it is no command of the keyspace for ACL */
     {"copy", ARG_DBS},
     {"move", ARG_DBS},

@@ -91,6 +91,18 @@ start_cluster 3 1 {} {
         assert_equal OK [[node 0] CLUSTER FORGET $id]
         wait_for_condition 20 {[node_line 1 $id] eq {} || [node_line 5 $id] eq {}}
     }
+
+    test "CLUSTER RESET makes a replica an empty node that knows no other" {
+        set id [node_id 2]
+        wait_for_condition 10 {[[node 2] DBSIZE] > 0}
+        assert_error "ERR CLUSTER RESET can't be called with master nodes containing keys" {[node 5] CLUSTER RESET}
+        assert_equal OK [[node 2] CLUSTER RESET]
+        assert_equal 0 [[node 2] DBSIZE]
+        assert_equal 1 [cluster_field 2 cluster_known_nodes]
+        assert_equal {myself,master -} [lrange [node_line 2 $id] 2 3]
+        assert_equal OK [[node 2] CLUSTER RESET HARD]
+        assert {[node_id 2] ne $id}
+    }
 }
 
 start_cluster 3 0 {} {
