@@ -195,6 +195,8 @@ class Host:
             return False
         if int(fields[b"tot-net-in"]) != self.clients[n].sent:
             return False
+        if b"b" in flags and fields[b"cmd"] in (b"flushall", b"flushdb") and not self.has_pause():
+            return False  # it waits for a thread that frees memory, and for nothing that a client may do
         return not awaited if b"b" in flags else fields[b"qbuf"] == b"0"
 
     def collect(self, n, fields, gone):
