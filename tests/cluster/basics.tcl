@@ -92,6 +92,17 @@ start_cluster 3 1 {} {
         wait_for_condition 20 {[node_line 1 $id] eq {} || [node_line 5 $id] eq {}}
     }
 
+    test "A reply to a command that changes nodes.conf comes when that is on disk" {
+        set file [file join [lindex [[node 1] CONFIG GET dir] 1] [lindex [[node 1] CONFIG GET cluster-config-file] 1]]
+        for {set i 0} {$i < 20} {incr i} {
+            foreach {command slots} {DELSLOTS 5462-10921 ADDSLOTS 5461-10921} {
+                assert_equal OK [[node 1] CLUSTER $command 5461]
+                assert_match "*myself,master* $slots*" [read_file $file]
+            }
+        }
+        wait_for_condition 20 {[cluster_field 1 cluster_slots_assigned] == 16384}
+    }
+
     test "CLUSTER RESET makes a replica an empty node that knows no other" {
         set id [node_id 2]
         wait_for_condition 10 {[[node 2] DBSIZE] > 0}

@@ -12,6 +12,10 @@ proc figures {slot} {
     return [list [dict get $f key-count] [dict get $f network-bytes-in] [dict get $f network-bytes-out]]
 }
 
+proc cpu_usec {slot} {
+    return [dict get [lindex [[node 0] CLUSTER SLOT-STATS SLOTSRANGE $slot $slot] 0 1] cpu-usec]
+}
+
 # Runs commands on an empty server and returns the figures of the slot of "foo".
 proc figures_of {args} {
     [node 0] FLUSHALL
@@ -38,7 +42,10 @@ start_cluster 1 0 {save "" cluster-require-full-coverage no} {
         assert_equal {1 62 73} [figures_of {SET foo bar} {LPUSH foo 1}]
         assert_equal {0 0 0} [figures_of PING {GET foo bar} {NOSUCH foo} {MSET foo 1 b 2}]
         assert_equal {1 106 22} [figures_of {SET foo bar} {OBJECT ENCODING foo} {MEMORY USAGE foo}]
-        assert {[dict get [lindex [[node 0] CLUSTER SLOT-STATS SLOTSRANGE $FOO $FOO] 0 1] cpu-usec] >= 0}
+        assert_equal {0 0 0} [figures_of PING]
+        assert_equal 0 [cpu_usec $FOO]
+        [node 0] EVAL "for i = 1, 200000 do end" 1 foo
+        assert {[cpu_usec $FOO] > 0}
     }
 
     test "A transaction counts once, a queued request when it comes" {
