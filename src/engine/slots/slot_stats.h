@@ -36,7 +36,8 @@ void slotStatsRan(const client *c, uint64_t ns, size_t reply_bytes);
 void slotStatsWaits(const client *c, uint64_t ns);
 /* A request was queued in MULTI. */
 void slotStatsQueued(const parsedCommand *req);
-/* EXEC begins to run a queue: its commands do not count until slotStatsExecEnds(). */
+/* EXEC begins to run a queue: its commands do not count until slotStatsExecEnds(), which is called in any case, as a
+ * command of the queue may end counting. */
 void slotStatsExecBegins(const client *c, parsedCommand *const *queue, uint32_t count);
 void slotStatsExecEnds(void);
 /* The running command has made replicas get `bytes`. */
