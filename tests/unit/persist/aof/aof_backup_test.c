@@ -14,7 +14,9 @@
 
 #include <stdio.h>
 
-#define FILES_MAX 4096
+#define STEPS 400
+#define FILES_MAX (3 * STEPS) /* a step adds two files at most */
+#define LISTED_MAX (STEPS + 2)
 #define TIMEOUT_S 10
 
 /* A base has what was appended before `to`, an increment that from `from` on. */
@@ -40,8 +42,8 @@ static struct {
 static struct {
     bool on;
     int64_t id;
-    char names[64][40];
-    uint64_t to[64];
+    char names[LISTED_MAX][40];
+    uint64_t to[LISTED_MAX];
     size_t count, done;
     uint64_t end; /* offset of the seal */
 } copy;
@@ -232,7 +234,7 @@ TEST(backup_random_events) {
         aofManifestSwitchBase(model.manifest, "a", "rdb", 0);
         putFile(aofManifestBase(model.manifest)->name, 0, 0);
         addIncr();
-        for (int i = 0; i < 400; i++) step(&seed);
+        for (int i = 0; i < STEPS; i++) step(&seed);
         aofManifestFree(model.manifest);
     }
 }
