@@ -98,6 +98,18 @@ void holdReached(holdSequence seq, uint64_t offset) {
     }
 }
 
+void holdRelease(holdSequence seq) {
+    assertMainRole();
+    sequence *s = replyHoldAt(seq);
+    for (holdEntry *w = s->first, *next; w; w = next) {
+        next = w->next;
+        if (!w->may_be_released) continue;
+        void (*reached)(holdEntry *) = w->reached;
+        holdCancel(w);
+        reached(w);
+    }
+}
+
 void holdPublish(holdSequence seq, uint64_t offset) {
     sequence *s = replyHoldAt(seq);
     uint64_t before = atomic_load_explicit(&s->published, memory_order_relaxed);

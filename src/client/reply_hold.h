@@ -26,6 +26,7 @@ typedef struct holdEntry {
     uint64_t offset;
     void (*reached)(struct holdEntry *w); /* NULL if it does not wait */
     holdSequence seq;
+    bool may_be_released; /* set it before holdWait(): holdRelease() calls `reached` as well */
 } holdEntry;
 /* Calls `reached` once, when the offset is safe: before holdWait() returns if it is safe already. Borrows `w` until
  * then. */
@@ -37,7 +38,11 @@ bool holdIsReached(holdSequence seq, uint64_t offset);
 /* Records that everything up to `offset` is safe, and calls the functions that wait for that. A smaller offset than
  * before is ignored. */
 void holdReached(holdSequence seq, uint64_t offset);
-/* Same from any thread, for example one that syncs a file: wakes main, which applies it in its next loop iteration. */
+/* Calls `reached` of those that wait and may be released, although nothing more is safe: the sequence has failed. None
+ * of these functions may cancel another wait. */
+void holdRelease(holdSequence seq);
+/* As holdReached() from any thread, for example one that syncs a file: wakes main, which applies it in its next loop
+ * iteration. */
 void holdPublish(holdSequence seq, uint64_t offset);
 /* Applies the offsets of holdPublish(). Call once per loop iteration. */
 void holdTakePublished(void);

@@ -622,6 +622,17 @@ start_server {overrides {appendonly yes aof-use-rdb-preamble no appendfsync ever
     }
 }
 
+start_server {overrides {appendonly yes aof-use-rdb-preamble no appendfsync everysec}} {
+    test "A reply that waits for a write is sent when the write fails" {
+        # After a command that takes 10 ms replies wait for the write of the same iteration.
+        limit_files 20000
+        [default_client] pipeline [list [list SET lost [string repeat x 30000]] {DEBUG SLEEP 0.01}]
+        assert_equal {OK OK} [[default_client] replies 2]
+        assert_error "MISCONF*" {r SET a 1}
+        limit_files unlimited
+    }
+}
+
 foreach word {NOSAVE FORCE} {
     start_server {overrides {appendonly yes aof-use-rdb-preamble no appendfsync everysec}} {
         test "SHUTDOWN $word ends a server whose file cannot be written, and what is not in it is lost" {

@@ -87,6 +87,7 @@ void sessionHold(clientIo *s, replyBlock *chain, const outputMark *mark) {
     part->chain = chain;
     part->tail = tailOf(chain);
     part->reached = !mark;
+    part->waiter.may_be_released = true;
     if (last) last->next = part;
     else s->held_first = part;
     s->held_last = part;

@@ -243,6 +243,12 @@ static void pauseIfFull(const aofProgress *p) {
     awaitWritten(p, offset);
 }
 
+/* Lets go replies that wait for a disk that has failed. */
+static void releaseReplies(void) {
+    holdRelease(aof.written_seq);
+    holdRelease(aof.synced_seq);
+}
+
 /* Records a new error of the thread, or that it has none any more. */
 static void checkErrors(const aofProgress *p) {
     if (unlikely(aof.first)) return; /* aofTick() handles errors then */
@@ -251,6 +257,7 @@ static void checkErrors(const aofProgress *p) {
     aof.error = error;
     diskGateSetAofError(error);
     if (p->write_error) endDiskPause();
+    if (error) releaseReplies();
 }
 
 static bool syncsHeldBack(void) { return aof.child_running && persist_settings.no_appendfsync_on_rewrite; }
@@ -870,6 +877,10 @@ void aofTick(void) {
     takeEndedThread(false);
     takeFinished();
     checkFirst();
+    if (aof.thread) {
+        aofProgress p = aofThreadProgress(aof.thread);
+        checkErrors(&p); /* a reply that waits is the last one of its client: nothing else may come */
+    }
     aofCheck();
     if (!aof.queue) return;
     aofQueueTrim(aof.queue);

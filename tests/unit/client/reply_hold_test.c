@@ -66,6 +66,24 @@ TEST(hold_random_waiters_against_a_table) {
     }
 }
 
+TEST(hold_released_after_a_failure) {
+    begin();
+    uint64_t base = 1000000;
+    note notes[4] = {{.offset = base + 1}, {.offset = base + 2}, {.offset = base + 3}, {.offset = base + 1}};
+    holdReached(acked, base);
+    last_offset = 0, in_order = true;
+    for (int i = 0; i < 4; i++) {
+        notes[i].w.may_be_released = i != 1;
+        holdWait(&notes[i].w, i == 3 ? synced : acked, notes[i].offset, called);
+    }
+    holdRelease(acked);
+    CHECK(notes[0].called && !notes[1].called && notes[2].called && !notes[3].called && in_order);
+    CHECK(!holdIsReached(acked, base + 1));
+    holdReached(acked, base + 3);
+    CHECK(notes[1].called);
+    holdCancel(&notes[3].w);
+}
+
 /* --- other threads --------------------------------------------------------------------------------- */
 
 static _Atomic int wakes;
