@@ -258,6 +258,7 @@ void clusterExecute(const clusterAction *a) {
     case CLUSTER_CLOSE:
     case CLUSTER_SEND:
     case CLUSTER_LOG:
-    case CLUSTER_REPLY: break;
+    case CLUSTER_REPLY:
+    case CLUSTER_HEARD: break;
     }
 }

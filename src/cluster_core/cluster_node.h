@@ -36,6 +36,7 @@ typedef struct clusterNode {
     uint64_t ping_sent_ms;       /* of the ping that has not been answered */
     uint64_t asked_ms;           /* when that was, or when its link was made, whatever stops came between */
     uint64_t heard_until_ms;     /* asked_ms of the last ping that it has answered: it has heard this node since */
+    uint64_t awaited_ms;         /* a command waits for the answer to a ping that is not older; 0: none does */
     uint64_t pong_ms;            /* last pong, own or learned by gossip */
     uint64_t old_since_ms;       /* since when all its frames say less than is known of it */
     uint64_t answered_ms;        /* last pong of its own; 0: none since this node was cut off */

@@ -107,6 +107,11 @@ static void pingIfDue(clusterMachine *m, clusterNode *n, clusterLink *l) {
     if (!n->ping_sent_ms && is_due) sendPing(m, l, BUS_PING);
 }
 
+void handshakePing(clusterMachine *m, clusterNode *n) {
+    clusterLink *l = linkTo(m, n);
+    if (l && l->is_up && !n->ping_sent_ms) sendPing(m, l, BUS_PING);
+}
+
 static bool mayConnect(const clusterMachine *m, const clusterNode *n) {
     if (n->link_out || nodeHas(n, NODE_NO_ADDRESS) || !n->ip[0] || !n->bus_port) return false;
     return !n->connect_ms || since(m, n->connect_ms) >= m->config.node_timeout_ms / 20;
@@ -267,6 +272,13 @@ static void answered(clusterMachine *m, const clusterLink *l, clusterNode *n, co
     n->ping_sent_ms = 0;
     n->ponged = true;
     failureAnswered(m, n);
+    if (!n->awaited_ms) return;
+    if (n->heard_until_ms < n->awaited_ms) {
+        handshakePing(m, n);
+        return;
+    }
+    n->awaited_ms = 0;
+    machineAct(m, CLUSTER_HEARD)->node = n->id;
 }
 
 static void readFlags(clusterMachine *m, clusterNode *sender, const busHeader *h) {

@@ -84,6 +84,7 @@ typedef enum clusterCommandKind {
     CLUSTER_SET_STABLE,       /* slot */
     CLUSTER_SET_OWNER,        /* slot, node; slot_has_keys */
     CLUSTER_TAKE_SLOTS,       /* slots: an agreed import has ended, they are this node's now */
+    CLUSTER_PING_NODE,        /* node: HEARD follows when it has answered a ping that is sent from now on */
     CLUSTER_BUMP_EPOCH,       /* */
     CLUSTER_SET_CONFIG_EPOCH, /* epoch */
     CLUSTER_RESET,            /* hard */
@@ -142,6 +143,7 @@ typedef enum clusterActionKind {
     CLUSTER_SEND,           /* send `frame` on `link`; the reference is the caller's */
     CLUSTER_DELIVER,        /* a peer's PUBLISH, PUBLISH_SHARD or MODULE frame is for this server: that of the event */
     CLUSTER_VIEW_CHANGED,   /* owners of slots, nodes, or the state of the cluster: copy them */
+    CLUSTER_HEARD,          /* `node` has answered the ping that PING_NODE asked for */
     CLUSTER_BECOME_PRIMARY, /* stop replicating, keep the dataset */
     CLUSTER_FOLLOW,         /* replicate `node` at `ip`:`port`; `same_shard`: the present offset counts there */
     CLUSTER_FLUSH,          /* delete the dataset */

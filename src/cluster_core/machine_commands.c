@@ -189,6 +189,14 @@ static sds takeImported(clusterMachine *m, const clusterCommand *c) {
     return NULL;
 }
 
+static sds pingNode(clusterMachine *m, const clusterCommand *c) {
+    clusterNode *n = nodeById(m, &c->node);
+    if (!n || n == m->myself) return unknownNode(&c->node);
+    n->awaited_ms = m->now.mono_ms;
+    handshakePing(m, n);
+    return NULL;
+}
+
 /* ---- SETSLOT ---- */
 
 /* The replica of a primary that has executed SETSLOT executes it too, whatever it knows of the slot's owner: its view
@@ -334,6 +342,7 @@ static sds execute(clusterMachine *m, const clusterCommand *c) {
     case CLUSTER_SET_STABLE:
     case CLUSTER_SET_OWNER: return setSlot(m, c);
     case CLUSTER_TAKE_SLOTS: return takeImported(m, c);
+    case CLUSTER_PING_NODE: return pingNode(m, c);
     case CLUSTER_BUMP_EPOCH: return bumpEpoch(m);
     case CLUSTER_SET_CONFIG_EPOCH: return setConfigEpoch(m, c);
     case CLUSTER_RESET: return reset(m, c);

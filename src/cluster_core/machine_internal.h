@@ -239,6 +239,8 @@ void sendModule(clusterMachine *m, const clusterCommand *c);
 
 /* Each tick: connects, gives up handshakes, pings, reopens links that hang. */
 void linksTick(clusterMachine *m);
+/* Pings a node now, unless a ping waits for its answer or there is no link. */
+void handshakePing(clusterMachine *m, clusterNode *n);
 void linkUp(clusterMachine *m, clusterLink *l);
 /* Finds the node of an inbound link that was not known when the link's last frame with a header came. */
 void linkFindPeer(clusterMachine *m, clusterLink *l);

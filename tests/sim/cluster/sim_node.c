@@ -158,6 +158,7 @@ static void execute(simWorld *w, simNode *n, clusterAction *a) {
         netSend(w, n, a->link, frame);
         break;
     }
+    case CLUSTER_HEARD:
     case CLUSTER_VIEW_CHANGED:
     case CLUSTER_BECOME_PRIMARY:
     case CLUSTER_FOLLOW:

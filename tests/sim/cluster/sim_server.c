@@ -208,6 +208,7 @@ static void flush(simWorld *w, simNode *n) {
 static void mainExecutes(simWorld *w, simNode *n, const clusterAction *a) {
     simServer *s = &n->server;
     switch (a->kind) {
+    case CLUSTER_HEARD: break;
     case CLUSTER_VIEW_CHANGED:
         if (w->options->cost) break;
         if (!planted(w, PLANT_VIEW_STALE) || w->phase < PHASE_STORM) copyView(w, n);

@@ -106,6 +106,7 @@ static void execute(smallCluster *c, int node, clusterAction *a) {
         a->text = NULL;
         break;
     case CLUSTER_LOG: n->log = sdsCatPrintf(n->log, "%s\n", a->text); break;
+    case CLUSTER_HEARD:
     case CLUSTER_VIEW_CHANGED:
     case CLUSTER_FLUSH: break;
     case CLUSTER_PAUSE_WRITES: pauseWrites(c, node, a); break;
