@@ -121,7 +121,8 @@ start_server {overrides {appendonly yes rdb-save-version 10}} {
             r {*}$make
             r BGREWRITEAOF
             wait_for_condition 20 {[field_of [r INFO persistence] aof_rewrite_in_progress] eq "0"}
-            set base [glob [file join [lindex [r CONFIG GET dir] 1] appendonlydir *.base.rdb]]
+            set bases [file join [lindex [r CONFIG GET dir] 1] appendonlydir *.base.rdb]
+            wait_for_condition 20 {[llength [set base [glob $bases]]] == 1} ;# a thread deletes the old one
             assert_equal $begins [string range [read_file $base] 0 8]
             assert_equal OK [r DEBUG LOADAOF]
         }
