@@ -1,6 +1,6 @@
 /* migrate.c -- MIGRATE: moves keys to another server.
  *
- *   keys --> [AUTH] [SELECT] RESTORE RESTORE ... --> target
+ *   keys --> [AUTH] [SELECT] RESTORE RESTORE ... --> target      (RESTORE-ASKING in cluster mode)
  *            a reply to each <------------------------'     +OK: the key is deleted here
  *
  * A key must never be visible on both servers or on none. So commands of others about these keys wait until MIGRATE is
@@ -36,6 +36,7 @@
 #include "reply.h"
 #include "resp_format.h"
 #include "sliced.h"
+#include "slot_table.h"
 #include "target_link.h"
 #include "zmalloc.h"
 
@@ -225,7 +226,8 @@ static bool putRestore(migration *m, hashedKey key, robj *o, size_t *bytes) {
     sds payload = dumpPayloadOf(o, object_settings.compression);
     objectReleaseBorrowed(o);
     *bytes += sdsLen(payload);
-    bool ok = putHeader(m, '*', m->replace ? 5 : 4) && putArg(m, sliceStr("RESTORE")) && putArg(m, key.name) &&
+    slice command = sliceStr(slots_enabled ? "RESTORE-ASKING" : "RESTORE"); /* the target is importing the slot */
+    bool ok = putHeader(m, '*', m->replace ? 5 : 4) && putArg(m, command) && putArg(m, key.name) &&
               putNumber(m, left_ms) && putArg(m, sdsSlice(payload)) && (!m->replace || putArg(m, sliceStr("REPLACE")));
     sdsFree(payload);
     return ok;
