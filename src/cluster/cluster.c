@@ -62,6 +62,11 @@ static struct {
     bool try_failed;        /* that one could not be written */
 } node;
 
+static void (*on_wakeup)(uint64_t tried_version); /* const after startup; may be NULL */
+
+void clusterOnWakeup(void (*fn)(uint64_t tried_version)) { on_wakeup = fn; }
+void clusterWake(void) { aeWakeupSend(&node.wakeup); }
+
 clusterTime clusterNow(void) { return (clusterTime){.mono_ms = clockMonotonicMs(), .wall_ms = clockWallMs()}; }
 
 /* ---- Settings ---- */
@@ -189,8 +194,12 @@ static sds stepOnMain(const clusterEvent *event) {
     return execute(&actions);
 }
 
-/* Returns the version that the nodes file must have for a reply of now; 0: it has it. */
-static uint64_t unsavedVersion(void) {
+sds clusterRunAlone(const clusterCommand *command) {
+    clusterLocal local = clusterLocalNow();
+    return stepOnMain(&(clusterEvent){.kind = CLUSTER_COMMAND, .command = command, .local = &local});
+}
+
+uint64_t clusterVersionToSave(void) {
     busLockMachine(node.bus);
     uint64_t version = clusterUnsavedVersion(node.machine);
     busUnlockMachine(node.bus);
@@ -205,12 +214,12 @@ static void sendSavedReplies(void) {
     bool failed = node.try_failed;
     busUnlockMachine(node.bus);
     if (savedRepliesSend(version) && failed) logLoss();
+    if (on_wakeup) on_wakeup(version);
 }
 
-static void addReplyOfMachine(client *c, sds reply) {
-    if (reply[0] == '-') addReplyErrorSlice(c, sdsSlice(reply));
-    else addReplyStatus(c, reply + 1);
-    sdsFree(reply);
+void clusterAddReply(client *c, slice reply) {
+    if (reply.ptr[0] == '-') addReplyErrorSlice(c, reply);
+    else addReplyStatus(c, reply.ptr + 1);
 }
 
 void clusterRun(client *c, const clusterCommand *command) {
@@ -221,13 +230,14 @@ void clusterRun(client *c, const clusterCommand *command) {
         return;
     }
     sds reply = stepOnMain(&(clusterEvent){.kind = CLUSTER_COMMAND, .command = command, .local = &local});
-    uint64_t version = unsavedVersion();
+    uint64_t version = clusterVersionToSave();
     if (version && reply[0] == '+' && savedRepliesMayWait(c)) {
         savedRepliesWait(c, version, reply);
         return;
     }
     if (version && clusterSaveNow()) logLoss();
-    addReplyOfMachine(c, reply);
+    clusterAddReply(c, sdsSlice(reply));
+    sdsFree(reply);
 }
 
 /* Passes on what a client of this node has published. The command may run on another thread than main's own. */
@@ -272,6 +282,7 @@ void clusterTick(void) {
     clusterLocal local = clusterLocalNow();
     busPublishLocal(node.bus, &local);
     nodesSaverReportLatency();
+    sendSavedReplies();
 }
 
 const clusterMachine *clusterLock(void) {

@@ -35,6 +35,18 @@ void clusterTick(void);
  * machine's reply when the nodes file on disk has what the command changed: it is blocked until then. A client that
  * must not block lets main wait, but for the client of the link to a primary, which needs no reply. */
 void clusterRun(client *c, const clusterCommand *command);
+/* Gives the machine a command that no client waits for, executes main's actions and returns the reply, which the caller
+ * frees. Call on main's own thread. */
+sds clusterRunAlone(const clusterCommand *command);
+/* Returns the version that the nodes file must have for a reply of now; 0 if the file on disk has it. */
+uint64_t clusterVersionToSave(void);
+/* Sets the function that is called at each tick, and when a version has been saved or clusterWake() was called: with
+ * the last version that is on disk or could not be written, on main's own thread. Startup only. */
+void clusterOnWakeup(void (*fn)(uint64_t tried_version));
+/* Has it called soon. */
+void clusterWake(void);
+/* Replies to the client as the machine says ("+OK", "-ERR ..."). */
+void clusterAddReply(client *c, slice reply);
 /* Lock the machine for reading: no step runs until clusterUnlock(). */
 const clusterMachine *clusterLock(void);
 void clusterUnlock(void);

@@ -16,6 +16,7 @@
 #include "engine.h"
 #include "hash.h"
 #include "reply.h"
+#include "setslot_wait.h"
 #include "slot_check.h"
 
 #include <stdio.h>
@@ -265,36 +266,31 @@ void clusterSaveconfigCommand(client *c) {
 
 /* ---- SETSLOT ---- */
 
-/* Returns the error reply to TIMEOUT at the end of SETSLOT; NULL if it is right. Other words there are ignored, as by
- * Valkey. */
-static const char *timeoutMistake(const client *c, uint32_t first) {
+/* Reads TIMEOUT at the end of SETSLOT. Returns the error reply, NULL if it is right. Other words there are ignored, as
+ * by Valkey. */
+static const char *timeoutMistake(const client *c, uint32_t first, uint64_t *timeout_ms) {
     long long ms;
     for (uint32_t i = first; i < c->argc; i++) {
         if (!argIs(c, i, "TIMEOUT")) continue;
         if (++i == c->argc) return "-ERR Missing timeout value";
         if (!string2ll(c->argv[i].ptr, c->argv[i].len, &ms)) return "-ERR timeout is not an integer or out of range";
         if (ms < 0) return "-ERR timeout is negative";
+        *timeout_ms = (uint64_t)ms;
     }
     return NULL;
 }
 
-static bool slotHasKeys(unsigned slot) {
-    for (int i = 0; i < dbCount(); i++)
-        if (dbSlotSize(dbGet(i), (int)slot)) return true;
-    return false;
-}
-
-static bool setslotAction(client *c, clusterCommand *set) {
+static bool setslotAction(client *c, clusterCommand *set, uint64_t *timeout_ms) {
     bool migrating = argIs(c, 3, "MIGRATING"), importing = argIs(c, 3, "IMPORTING"), node = argIs(c, 3, "NODE");
     if (argIs(c, 3, "STABLE")) {
         set->kind = CLUSTER_SET_STABLE;
-        set->refusal = timeoutMistake(c, 4);
+        set->refusal = timeoutMistake(c, 4, timeout_ms);
         return true;
     }
     if ((!migrating && !importing && !node) || c->argc < 5)
         return addReplyError(c, "Invalid CLUSTER SETSLOT action or number of arguments. Try CLUSTER HELP");
     set->kind = migrating ? CLUSTER_SET_MIGRATING : importing ? CLUSTER_SET_IMPORTING : CLUSTER_SET_OWNER;
-    set->refusal = timeoutMistake(c, 5);
+    set->refusal = timeoutMistake(c, 5, timeout_ms);
     /* A name that is no id is that of no node. */
     set->name = sliceOf(c->argv[4].ptr, c->argv[4].len < NAME_SHOWN ? c->argv[4].len : NAME_SHOWN);
     if (c->argv[4].len == sizeof(set->node.text)) memcpy(set->node.text, c->argv[4].ptr, sizeof(set->node.text));
@@ -303,9 +299,9 @@ static bool setslotAction(client *c, clusterCommand *set) {
 
 void clusterSetslotCommand(client *c) {
     clusterCommand set = {.from_primary = c->flags & CLIENT_PRIMARY};
-    if (!slotsAreEnabled(c) || !clusterSlotArg(c, 2, &set.slot) || !setslotAction(c, &set)) return;
-    set.slot_has_keys = slotHasKeys(set.slot);
-    clusterRun(c, &set);
+    uint64_t timeout_ms = SETSLOT_TIMEOUT_MS;
+    if (!slotsAreEnabled(c) || !clusterSlotArg(c, 2, &set.slot) || !setslotAction(c, &set, &timeout_ms)) return;
+    setslotRun(c, &set, timeout_ms);
 }
 
 /* ---- The table ---- */
@@ -316,5 +312,6 @@ static serverCommand rows[] = {
 
 void clusterCommandsRegister(void) {
     commandTableRegister(rows, array_len(rows));
+    setslotInit();
     commandSetMainThread("cluster"); /* a step may end with actions of replication */
 }

@@ -40,7 +40,7 @@ static void forgetWait(client *c, void *wait) {
 }
 
 void savedRepliesWait(client *c, uint64_t version, sds reply) {
-    static const blockOwner owner = {.reply = replySaved, .forget = forgetWait};
+    static const blockOwner owner = {.reply = replySaved, .forget = forgetWait, .any_role = true};
     debugAssert(savedRepliesMayWait(c) && reply[0] == '+');
     savedReply *w = zmalloc(sizeof(*w));
     *w = (savedReply){.next = waiting, .c = c, .version = version, .reply = reply};

@@ -83,6 +83,7 @@ typedef enum clusterCommandKind {
     CLUSTER_SET_IMPORTING,    /* slot, node */
     CLUSTER_SET_STABLE,       /* slot */
     CLUSTER_SET_OWNER,        /* slot, node; slot_has_keys */
+    CLUSTER_SET_OPEN_SLOTS,   /* open: a replica has loaded the dataset of its primary, which has these open slots */
     CLUSTER_TAKE_SLOTS,       /* slots: an agreed import has ended, they are this node's now */
     CLUSTER_PING_NODE,        /* node: HEARD follows when it has answered a ping that is sent from now on */
     CLUSTER_BUMP_EPOCH,       /* */
@@ -106,6 +107,9 @@ typedef struct clusterCommand {
     unsigned slot;
     uint64_t epoch;
     bool hard, force, takeover, shard, slot_has_keys;
+    bool only_checks;     /* SETSLOT: the reply is that to the command, which changes nothing */
+    const openSlot *open; /* borrowed */
+    size_t open_count;
     bool from_primary;      /* SETSLOT and FAILOVER in the replication stream: a replica executes it */
     slice channel, message; /* borrowed */
     uint64_t module_id;

@@ -229,7 +229,7 @@ static sds setOpen(clusterMachine *m, const clusterCommand *c, bool importing) {
     if (!n) return reply("-ERR I don't know about node %.*s", (int)nameIn(c).len, nameIn(c).ptr);
     if (n == mine || n == m->myself) return reply("-ERR Target node is myself");
     if (!nodeIsPrimary(n)) return reply("-ERR Target node is not a master");
-    if (c->refusal) return refusal(c);
+    if (c->refusal || c->only_checks) return refusal(c);
     machineLog(m, LL_NOTICE, "%s slot %u %s node %s", importing ? "Importing" : "Migrating", c->slot,
                importing ? "from" : "to", nodeName(n));
     slotClose(m, c->slot);
@@ -240,7 +240,7 @@ static sds setOpen(clusterMachine *m, const clusterCommand *c, bool importing) {
 }
 
 static sds setStable(clusterMachine *m, const clusterCommand *c) {
-    if (c->refusal) return refusal(c);
+    if (c->refusal || c->only_checks) return refusal(c);
     slotClose(m, c->slot);
     return NULL;
 }
@@ -268,7 +268,7 @@ static sds setOwner(clusterMachine *m, const clusterCommand *c) {
     if (was_mine && n != mine && c->slot_has_keys && !followsPrimary(m, c))
         return reply("-ERR Can't assign hashslot %u to a different node while I still hold keys for this hash slot.",
                      c->slot);
-    if (c->refusal) return refusal(c);
+    if (c->refusal || c->only_checks) return refusal(c);
     if (n == me && (!was_mine || m->importing[c->slot])) {
         if (m->importing[c->slot]) slotImported(m, c->slot, &nodeAt(m, m->importing[c->slot])->shard);
         takeSlot(m, c->slot);
@@ -294,6 +294,22 @@ static sds setSlot(clusterMachine *m, const clusterCommand *c) {
     case CLUSTER_SET_STABLE: return setStable(m, c);
     default: return setOwner(m, c);
     }
+}
+
+/* Slots that are open here and not at the primary are left from a SETSLOT that the primary did not execute. */
+static sds setOpenSlots(clusterMachine *m, const clusterCommand *c) {
+    const clusterNode *mine = shardPrimary(m);
+    if (nodeIsPrimary(m->myself)) return NULL; /* the role has changed since the load */
+    for (unsigned slot = 0; m->open_slots && slot < CLUSTER_SLOTS; slot++) slotClose(m, slot);
+    for (size_t i = 0; i < c->open_count; i++) {
+        const openSlot *o = &c->open[i];
+        const clusterNode *n = nodeById(m, &o->other);
+        if (!n || n == mine || n == m->myself || m->migrating[o->slot] || m->importing[o->slot]) continue;
+        (o->importing ? m->importing : m->migrating)[o->slot] = n->seat;
+        m->open_slots++;
+        slotsChanged(m);
+    }
+    return NULL;
 }
 
 /* ---- Epochs ---- */
@@ -341,6 +357,7 @@ static sds execute(clusterMachine *m, const clusterCommand *c) {
     case CLUSTER_SET_IMPORTING:
     case CLUSTER_SET_STABLE:
     case CLUSTER_SET_OWNER: return setSlot(m, c);
+    case CLUSTER_SET_OPEN_SLOTS: return setOpenSlots(m, c);
     case CLUSTER_TAKE_SLOTS: return takeImported(m, c);
     case CLUSTER_PING_NODE: return pingNode(m, c);
     case CLUSTER_BUMP_EPOCH: return bumpEpoch(m);

@@ -459,6 +459,11 @@ bool blockingEnd(client *c, const char *error) {
     return true;
 }
 
+bool blockingForAnyRole(const client *c) {
+    const blockOwner *owner = blockingOf(c)->owner;
+    return owner && owner->any_role;
+}
+
 int64_t blockingExpire(int64_t wall_ms) {
     assertMainRole();
     for (int n = 0; n < BLOCKING_EXPIRE_MAX && deadlines.count && deadlineOf(deadlines.at) <= wall_ms; n++) {

@@ -46,10 +46,13 @@ void blockForKeys(client *c, const blockFor *what);
 typedef struct blockOwner {
     void (*reply)(client *c, void *wait);  /* adds the command's reply */
     void (*forget)(client *c, void *wait); /* frees `wait`; the client has its reply, or is being freed */
+    bool any_role;                         /* the wait goes on when this server becomes a replica */
 } blockOwner;
 /* Blocks the client of the running command, which must be allowed to block (CLIENT_BLOCKED); the command does not run
  * again. `wait` is handed to the owner's functions. */
 void blockOnOwner(client *c, const blockOwner *owner, void *wait, int64_t deadline_ms);
+/* Returns whether the blocked client's wait goes on when this server becomes a replica. */
+bool blockingForAnyRole(const client *c);
 /* Returns whether the running command runs again after a wait. */
 bool blockingRunsAgain(const client *c);
 /* Returns the arguments that the first run has given in blockFor.args; NULL if it has given none. c->argv has those of

@@ -37,14 +37,15 @@
 
 #define IN_TRANSIT_MAX ((size_t)2 << 20)
 #define NAME_BYTES 320
+#define ACK_OBSERVERS 2
 
 static struct {
     list *all; /* owns: of replicaState, borrowed from their clients */
     size_t with_cursor;
-    size_t slot;                       /* const after boot: a client's replicaState */
-    uint64_t sent_before;              /* bytes sent on connections that were closed */
-    void (*on_ack)(void);              /* const after boot */
-    void (*on_close)(replicaState *r); /* const after boot */
+    size_t slot;                         /* const after boot: a client's replicaState */
+    uint64_t sent_before;                /* bytes sent on connections that were closed */
+    void (*on_ack[ACK_OBSERVERS])(void); /* const after boot; NULL: free */
+    void (*on_close)(replicaState *r);   /* const after boot */
 } replicas;
 
 /* Asserts the invariants. The cursor of a client with CLIENT_CLOSE_ASAP may be in a backlog that was freed. */
@@ -252,8 +253,10 @@ uint64_t replicasSent(void) {
 /* ---- Acknowledgments ---- */
 
 void replicasOnAck(void (*fn)(void)) {
-    debugAssert(!replicas.on_ack);
-    replicas.on_ack = fn;
+    size_t i = 0;
+    while (i < ACK_OBSERVERS && replicas.on_ack[i]) i++;
+    serverAssert(i < ACK_OBSERVERS);
+    replicas.on_ack[i] = fn;
 }
 
 void replicaAck(replicaState *r, long long offset, long long synced) {
@@ -263,7 +266,7 @@ void replicaAck(replicaState *r, long long offset, long long synced) {
     if (offset > r->acked) r->acked = offset;
     if (synced > r->synced && synced <= (long long)replStreamOffset()) r->synced = synced;
     r->acked_ms = clockMonotonicMs();
-    if (replicas.on_ack) replicas.on_ack();
+    for (size_t i = 0; i < ACK_OBSERVERS && replicas.on_ack[i]; i++) replicas.on_ack[i]();
 }
 
 typedef bool replicaTest(const replicaState *r, long long number);
@@ -282,6 +285,15 @@ static bool hasSynced(const replicaState *r, long long offset) { return r->synce
 
 static bool isFresh(const replicaState *r, long long max_lag_s) {
     return clockMonotonicMs() - r->acked_ms <= (uint64_t)max_lag_s * 1000 + 999; /* compares whole seconds */
+}
+
+size_t replicasWithout(uint64_t offset, unsigned version) {
+    size_t n = 0;
+    for (const replicaState *r = NULL; (r = replicasNext(r)) != NULL;) {
+        bool counts = r->phase == REPLICA_ONLINE && !(r->c->flags & CLIENT_CLOSE_ASAP) && r->needs.version >= version;
+        n += counts && !hasAcked(r, (long long)offset);
+    }
+    return n;
 }
 
 size_t replicasAcked(uint64_t offset) { return countThose(hasAcked, (long long)offset); }

@@ -113,13 +113,16 @@ void replicaAck(replicaState *r, long long offset, long long synced);
 void replicasDisconnect(void);
 /* Returns the number of online replicas that have acknowledged at least `offset`. */
 size_t replicasAcked(uint64_t offset);
+/* Returns the number of online replicas of that version (as in syncNeeds) or a newer one that have not acknowledged
+ * `offset`. */
+size_t replicasWithout(uint64_t offset, unsigned version);
 /* Returns the number of online replicas that have it on their disk. */
 size_t replicasSynced(uint64_t offset);
 /* Returns whether each online replica has acknowledged the whole stream. */
 bool replicasHaveAll(void);
 /* Logs each online replica that has not, and how many have. */
 void replicasLogLag(void);
-/* Sets the function that is called for each acknowledgment. Call at startup only. */
+/* Adds a function that is called for each acknowledgment; there may be two. Call at startup only. */
 void replicasOnAck(void (*fn)(void));
 /* Returns the number of online replicas that have sent an acknowledgment in the last min-replicas-max-lag seconds. */
 size_t replicasGood(void);

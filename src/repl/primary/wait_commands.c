@@ -152,6 +152,8 @@ static void logStops(void) {
     waitsCheck();
 }
 
+void waitWantAcks(void) { waits.wants_acks = true; }
+
 bool waitWantsAcks(void) { return waits.wants_acks; }
 
 void waitAcksRequested(void) { waits.wants_acks = false; }

@@ -10,6 +10,8 @@
 
 /* Call at startup, after aofInit() and replicasInit(). */
 void waitCommandsInit(void);
+/* Call when something else waits for replicas: REPLCONF GETACK is sent at the end of this loop iteration. */
+void waitWantAcks(void);
 /* Returns whether a client has begun to wait for replicas since the last waitAcksRequested(). */
 bool waitWantsAcks(void);
 /* Resets that. Call when REPLCONF GETACK is sent to all replicas. */

@@ -502,12 +502,12 @@ static void startHandshake(void) {
     connectLater();
 }
 
-/* Ends the wait of all blocked clients: on a replica no client can write the keys for which they wait. */
+/* Ends the wait of blocked clients: on a replica no client can write the keys for which they wait. */
 static void unblockAll(void) {
     listIter it = listBegin(client_state.clients, false);
     for (listNode *n = listNext(&it); n; n = listNext(&it)) {
         client *c = listNodeValue(n);
-        if (!(c->flags & CLIENT_BLOCKED)) continue;
+        if (!(c->flags & CLIENT_BLOCKED) || blockingForAnyRole(c)) continue;
         char text[REDIRECT_MAX];
         if (redirectFor(c, text)) {
             blockingEnd(c, text);

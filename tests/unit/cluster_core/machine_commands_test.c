@@ -337,6 +337,50 @@ TEST(machine_replica_executes_set_slot_of_its_primary) {
     fixtureFree(m);
 }
 
+/* A primary checks SETSLOT before its replicas get it. */
+TEST(machine_set_slot_that_only_checks_changes_nothing) {
+    clusterMachine *m = fixtureMachine(FILE_OF_A, 7001);
+    const clusterCommand checks = {.slot = 1, .node = fixtureId(ID_B), .only_checks = true};
+    static const clusterCommandKind kinds[] = {CLUSTER_SET_MIGRATING, CLUSTER_SET_STABLE, CLUSTER_SET_OWNER};
+    CHECK_EQ_STR(setSlot(m, CLUSTER_SET_MIGRATING, 1, ID_C), "+OK");
+    for (size_t i = 0; i < array_len(kinds); i++) {
+        clusterCommand c = checks;
+        c.kind = kinds[i];
+        checkRefused(m, c, "+OK");
+    }
+    clusterCommand import = checks;
+    import.kind = CLUSTER_SET_IMPORTING;
+    checkRefused(m, import, "-ERR I'm already the owner of hash slot 1");
+    CHECK_EQ_STR(owner(m, 1), ID_A);
+    CHECK(isOpen(m, 1));
+    fixtureFree(m);
+}
+
+/* A full synchronization brings the open slots of the primary, and no others stay. */
+TEST(machine_replica_takes_over_the_open_slots_of_its_primary) {
+    clusterMachine *m = fixtureMachine(FILE_OF_R, 7004);
+    const openSlot open[] = {{.slot = 1, .other = fixtureId(ID_B)},
+                             {.slot = 3, .importing = true, .other = fixtureId(ID_B)},
+                             {.slot = 4, .importing = true, .other = fixtureId(UNKNOWN)},
+                             {.slot = 5, .importing = true, .other = fixtureId(ID_A)}};
+    clusterCommand set = {.kind = CLUSTER_SET_OPEN_SLOTS, .open = open, .open_count = array_len(open)};
+    CHECK_EQ_STR(streamedSetSlot(m, CLUSTER_SET_MIGRATING, 2, ID_B), "+OK");
+    CHECK_EQ_STR(fixtureRun(m, set), "+OK");
+    CHECK(clusterMigratingTo(m, 1) == clusterNodeById(m, &open[0].other));
+    CHECK(clusterImportingFrom(m, 3) == clusterNodeById(m, &open[0].other));
+    CHECK(!isOpen(m, 2) && !isOpen(m, 4) && !isOpen(m, 5));
+    clusterCheck(m);
+    set.open_count = 0;
+    CHECK_EQ_STR(fixtureRun(m, set), "+OK");
+    CHECK(!isOpen(m, 1) && !isOpen(m, 3));
+    fixtureFree(m);
+    m = fixtureMachine(FILE_OF_A, 7001); /* its role has changed meanwhile */
+    set.open_count = 1;
+    CHECK_EQ_STR(fixtureRun(m, set), "+OK");
+    CHECK(!isOpen(m, 1));
+    fixtureFree(m);
+}
+
 /* Its primary has given up slot 1, which the replica has still open, and had taken slot 0 before the import of it. */
 TEST(machine_replica_that_takes_over_closes_slots_that_do_not_fit) {
     clusterMachine *m = fixtureMachine(FILE_OF_R, 7004);
