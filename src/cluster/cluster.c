@@ -199,6 +199,11 @@ sds clusterRunAlone(const clusterCommand *command) {
     return stepOnMain(&(clusterEvent){.kind = CLUSTER_COMMAND, .command = command, .local = &local});
 }
 
+void clusterRunLater(const clusterCommand *command) {
+    clusterLocal local = clusterLocalNow();
+    busStep(node.bus, &(clusterEvent){.kind = CLUSTER_COMMAND, .command = command, .local = &local}, NULL);
+}
+
 uint64_t clusterVersionToSave(void) {
     busLockMachine(node.bus);
     uint64_t version = clusterUnsavedVersion(node.machine);
@@ -223,13 +228,12 @@ void clusterAddReply(client *c, slice reply) {
 }
 
 void clusterRun(client *c, const clusterCommand *command) {
-    clusterLocal local = clusterLocalNow();
     if (c->flags & CLIENT_PRIMARY) { /* an action may close the link whose command runs: main executes it later */
-        busStep(node.bus, &(clusterEvent){.kind = CLUSTER_COMMAND, .command = command, .local = &local}, NULL);
+        clusterRunLater(command);
         addReplyOk(c);
         return;
     }
-    sds reply = stepOnMain(&(clusterEvent){.kind = CLUSTER_COMMAND, .command = command, .local = &local});
+    sds reply = clusterRunAlone(command);
     uint64_t version = clusterVersionToSave();
     if (version && reply[0] == '+' && savedRepliesMayWait(c)) {
         savedRepliesWait(c, version, reply);

@@ -38,6 +38,8 @@ void clusterRun(client *c, const clusterCommand *command);
 /* Gives the machine a command that no client waits for, executes main's actions and returns the reply, which the caller
  * frees. Call on main's own thread. */
 sds clusterRunAlone(const clusterCommand *command);
+/* Gives the machine a command that needs no reply; main executes its actions at its next wakeup. */
+void clusterRunLater(const clusterCommand *command);
 /* Returns the version that the nodes file must have for a reply of now; 0 if the file on disk has it. */
 uint64_t clusterVersionToSave(void);
 /* Sets the function that is called at each tick, and when a version has been saved or clusterWake() was called: with

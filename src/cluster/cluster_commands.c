@@ -15,6 +15,7 @@
 #include "db_slots.h"
 #include "engine.h"
 #include "hash.h"
+#include "open_slots.h"
 #include "reply.h"
 #include "setslot_wait.h"
 #include "slot_check.h"
@@ -313,5 +314,6 @@ static serverCommand rows[] = {
 void clusterCommandsRegister(void) {
     commandTableRegister(rows, array_len(rows));
     setslotInit();
+    openSlotsInit();
     commandSetMainThread("cluster"); /* a step may end with actions of replication */
 }

@@ -23,6 +23,7 @@
 #include "session_output.h"
 #include "setting.h"
 #include "rdb_transfer.h"
+#include "slot_states.h"
 #include "slot_stats.h"
 #include "snapshot.h"
 #include "sync_cause.h"
@@ -37,8 +38,10 @@ static bool describePosition(rdbReplication *out) {
     if (!replStreamIsKept()) return false;
     int db = primaryLinkIsOn() ? streamApplyDb() : replStreamDb();
     debugAssert(db < dbCount());
-    *out = (rdbReplication){
-        .stream_db = db < 0 ? 0 : db, .id = replicationIds()->id, .offset = (long long)replStreamOffset()};
+    *out = (rdbReplication){.stream_db = db < 0 ? 0 : db,
+                            .id = replicationIds()->id,
+                            .offset = (long long)replStreamOffset(),
+                            .slot_states = slotStatesRecorded()};
     return true;
 }
 

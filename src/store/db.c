@@ -141,6 +141,8 @@ const dict *dbDict(const serverDb *db, uint64_t hash) { return dbKeysOf(db, hash
 
 size_t dbSize(const serverDb *db) { return likely(db->keys != NULL) ? dictSize(db->keys) : slotDictsSize(db->slots); }
 
+bool dbHasSlots(void) { return slots_on; }
+
 /* With slots the total says little about each of them. */
 bool dbExpand(serverDb *db, size_t keys) { return slots_on || dictExpand(db->keys, keys); }
 

@@ -21,6 +21,7 @@ void dbInit(int count);
  * (keyHashSetSlots()). Call at startup before dbInit(), or after it while all databases are empty; in either case
  * before a key is hashed, as that of notify-keyspace-events-stream is when the option is applied. */
 void dbSetSlots(bool on);
+bool dbHasSlots(void);
 int dbCount(void);       /* number of databases */
 serverDb *dbGet(int id); /* NULL out of range */
 /* Like dbGet(), for a client that selects it (SELECT, MOVE ...): from then on the database counts as in use. */

@@ -146,6 +146,22 @@ start_cluster 3 1 {save "" repl-diskless-sync-delay 0} {
         $client destroy
     }
 
+    foreach diskless {yes no} {
+        test "A full synchronization brings the open slots of the primary (diskless: $diskless)" {
+            [node 0] CONFIG SET repl-diskless-sync $diskless
+            foreach {action open} {{MIGRATING %s} 2 STABLE 1} {
+                stop_node 3
+                [node 0] CLIENT KILL TYPE replica
+                [node 0] CLUSTER SETSLOT 4 {*}[format $action [node_id 1]]
+                [node 0] DEBUG CHANGE-REPL-ID
+                continue_node 3
+                wait_for_condition 20 {[replica_is_up 3]}
+                assert_equal $open [llength [open_slots 0]]
+                wait_for_condition 20 {[open_slots 0] eq [open_slots 3]}
+            }
+        }
+    }
+
     test "ASK and TRYAGAIN are the same after a failover of the source" {
         failover_to 3
         assert_equal [list "\[0->-[node_id 1]\]"] [open_slots 3]

@@ -191,14 +191,20 @@ void rdbAuxFree(rdbAux *f) {
 }
 
 /* Accepts "slot,keys,keys with an expiry", and whatever follows. */
-static bool slotInfoIsGood(const char *text) {
+bool rdbSlotInfoRead(const char *text, uint64_t *slot, uint64_t *keys) {
+    uint64_t numbers[3];
     for (int i = 0; i < 3; i++) {
         char *end;
-        strtoull(text, &end, 10);
+        numbers[i] = strtoull(text, &end, 10);
         if (end == text || (i < 2 && *end != ',')) return false;
         text = end + 1;
     }
+    *slot = numbers[0];
+    *keys = numbers[1];
     return true;
 }
 
-bool rdbAuxIsGood(const rdbAux *f) { return strcasecmp(f->name, RDB_AUX_SLOT_INFO) != 0 || slotInfoIsGood(f->value); }
+bool rdbAuxIsGood(const rdbAux *f) {
+    uint64_t slot, keys;
+    return strcasecmp(f->name, RDB_AUX_SLOT_INFO) != 0 || rdbSlotInfoRead(f->value, &slot, &keys);
+}

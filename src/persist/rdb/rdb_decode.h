@@ -48,6 +48,8 @@ typedef struct rdbAux {
 /* Reads the field of an RDB_ITEM_AUX. Returns false, with nothing to free, if a string is malformed. */
 bool rdbAuxRead(const rdbPiece *piece, const rdbItem *item, rdbAux *out) must_check;
 void rdbAuxFree(rdbAux *f);
+/* Parses the value of a field slot-info: the keys that follow for a slot. Returns false if it is malformed. */
+bool rdbSlotInfoRead(const char *text, uint64_t *slot, uint64_t *keys) must_check;
 /* Returns false if the loader relies on the field (slot-info) and its value is malformed. */
 bool rdbAuxIsGood(const rdbAux *f);
 

@@ -46,7 +46,8 @@ enum {
 #define RDB_AUX_REPL_OFFSET "repl-offset"
 #define RDB_AUX_AOF_BASE "aof-base"
 #define RDB_AUX_AOF_PREAMBLE "aof-preamble" /* the same, written by older servers */
-#define RDB_AUX_SLOT_INFO "slot-info"
+#define RDB_AUX_SLOT_INFO "slot-info"       /* of the slot of the keys that follow */
+#define RDB_AUX_SLOT_STATES "cluster-slot-states"
 #define RDB_AUX_LUA "lua" /* a script, written by older servers */
 
 #endif

@@ -92,6 +92,9 @@ static bool applyAux(loader *l, const rdbAux *f) {
         if (strtoll(value, NULL, 10)) serverLog(LL_NOTICE, "RDB is base AOF");
     } else if (!strcasecmp(name, RDB_AUX_AOF_PREAMBLE)) {
         if (strtoll(value, NULL, 10)) serverLog(LL_NOTICE, "RDB has an AOF tail");
+    } else if (!strcasecmp(name, RDB_AUX_SLOT_STATES)) {
+        sdsFree(l->result->slot_states);
+        l->result->slot_states = sdsNewLen(value, sdsLen(f->value));
     }
     return rdbAuxIsGood(f);
 }
@@ -104,10 +107,25 @@ static bool rdbLoadFault(loader *l, const rdbBatch *b, const rdbItem *item, rdbF
     return false;
 }
 
+/* Returns the announced number of keys, but no more than the rest of the file can contain. */
+static uint64_t mostKeys(const loader *l, const rdbBatch *b, const rdbItem *item, uint64_t announced) {
+    uint64_t at = b->piece.offset + item->end;
+    uint64_t most = l->file_bytes > at ? (l->file_bytes - at) / KEY_BYTES_MIN : EXPAND_KEYS_MAX;
+    return announced < most ? announced : most;
+}
+
+/* Expands the table of a slot for the announced number of keys. */
+static void expandSlot(loader *l, const rdbBatch *b, const rdbItem *item, uint64_t slot, uint64_t keys) {
+    if (slot < HASH_SLOTS) (void)dbExpandSlot(l->db, (int)slot, mostKeys(l, b, item, keys));
+}
+
 static bool onAux(loader *l, const rdbBatch *b, const rdbItem *item) {
     rdbAux f;
     if (!rdbAuxRead(&b->piece, item, &f)) return rdbLoadFault(l, b, item, RDB_FAULT_AUX, 0);
     bool good = applyAux(l, &f);
+    uint64_t slot, keys;
+    if (!strcasecmp(f.name, RDB_AUX_SLOT_INFO) && rdbSlotInfoRead(f.value, &slot, &keys))
+        expandSlot(l, b, item, slot, keys);
     rdbAuxFree(&f);
     return good || rdbLoadFault(l, b, item, RDB_FAULT_AUX, 0);
 }
@@ -118,22 +136,10 @@ static bool onDb(loader *l, const rdbBatch *b, const rdbItem *item) {
     return true;
 }
 
-/* Returns the announced number of keys, but no more than the rest of the file can contain. */
-static uint64_t mostKeys(const loader *l, const rdbBatch *b, const rdbItem *item, uint64_t announced) {
-    uint64_t at = b->piece.offset + item->end;
-    uint64_t most = l->file_bytes > at ? (l->file_bytes - at) / KEY_BYTES_MIN : EXPAND_KEYS_MAX;
-    return announced < most ? announced : most;
-}
-
 /* Expands the tables for the announced number of keys. */
 static void onResize(loader *l, const rdbBatch *b, const rdbItem *item) {
     uint64_t keys = mostKeys(l, b, item, item->number), expires = item->number2 < keys ? item->number2 : keys;
     dbExpandLoaded(l->db, keys, expires);
-}
-
-/* The same for the keys of one slot. */
-static void onSlotInfo(loader *l, const rdbBatch *b, const rdbItem *item) {
-    if (item->number < HASH_SLOTS) (void)dbExpandSlot(l->db, (int)item->number, mostKeys(l, b, item, item->number2));
 }
 
 static bool isRelaxed(void) { return object_settings.version_check == RDB_VERSION_CHECK_RELAXED; }
@@ -210,7 +216,7 @@ static bool onItem(loader *l, const rdbBatch *b, const rdbItem *item) {
     case RDB_ITEM_FUNCTION: return onLibrary(l, b, item);
     case RDB_ITEM_MODULE_AUX: return onModuleAux(l, b, item);
     case RDB_ITEM_SLOT_IMPORT: return rdbLoadFault(l, b, item, RDB_FAULT_IMPORT, 0);
-    case RDB_ITEM_SLOT_INFO: onSlotInfo(l, b, item); return true;
+    case RDB_ITEM_SLOT_INFO: expandSlot(l, b, item, item->number, item->number2); return true;
     case RDB_ITEM_END: return true;
     }
     return true;
@@ -465,6 +471,8 @@ void rdbLoadResultFree(rdbLoadResult *r) {
     r->fault.key = NULL;
     for (size_t i = 0; i < r->library_count; i++) sdsFree(r->libraries[i]);
     zfree(r->libraries);
+    sdsFree(r->slot_states);
+    r->slot_states = NULL;
     r->libraries = NULL;
     r->library_count = 0;
 }

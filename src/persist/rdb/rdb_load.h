@@ -43,7 +43,8 @@ typedef struct rdbLoadResult {
     rdbFault fault;      /* if REFUSED or BROKEN; owns its key */
     uint64_t end_offset; /* if DONE: bytes of the snapshot; other data may follow */
     rdbReplInfo replication;
-    sds *libraries; /* owns; only after a load `beside`, which leaves them to its caller */
+    sds slot_states; /* owns: the AUX field cluster-slot-states; NULL: none */
+    sds *libraries;  /* owns; only after a load `beside`, which leaves them to its caller */
     size_t library_count;
     long long keys_loaded, keys_expired, fields_expired, empty_skipped;
     long long left_out; /* values of modules in a file of Redis 7.4 or later, if rdb-version-check is relaxed */

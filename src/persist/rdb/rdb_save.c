@@ -15,6 +15,7 @@
 #include "rdb_save.h"
 
 #include "hash.h"
+#include "db_slots.h"
 #include "db_walk.h"
 #include "endian.h"
 #include "file_writer.h"
@@ -134,6 +135,7 @@ static void writeHead(rdbWriter *out, const rdbSaveOptions *options) {
         writeAuxNumber(out, RDB_AUX_REPL_OFFSET, r->offset);
     }
     writeAuxNumber(out, RDB_AUX_AOF_BASE, options->is_aof_base);
+    if (r && r->slot_states.len) writeAux(out, RDB_AUX_SLOT_STATES, r->slot_states);
 }
 
 /* Returns false, and fails the save, if the version has no functions and there are some. */
@@ -230,6 +232,49 @@ static void writeDbHead(rdbWriter *out, int id, const dbFigures *figures) {
     rdbWriteLength(out, figures->expires);
 }
 
+/* Writes the keys of a walk, and ends it. */
+static void writeKeys(saving *s, dbIterator *it) {
+    keyBatch batches[2];
+    batches[0].count = dbIterMany(it, BATCH, batches[0].keys);
+    for (int now = 0; batches[now].count && !s->out->failed; now = !now) {
+        batches[!now].count = dbIterMany(it, BATCH, batches[!now].keys);
+        writeBatch(s, &batches[now]);
+    }
+    dbIterEnd(it);
+}
+
+/* Counts the keys of a slot that have an expiry, and those whose elements have one. */
+static void countVolatile(serverDb *db, int slot, size_t *expires, size_t *volatile_items) {
+    const robj *keys[BATCH];
+    dbIterator it;
+    dbIterBeginSlot(&it, db, slot, false);
+    for (size_t n; (n = dbIterMany(&it, BATCH, keys)) > 0;) {
+        for (size_t i = 0; i < n; i++) {
+            *expires += objectExpire(keys[i]) != -1;
+            *volatile_items += keys[i]->in_volatile;
+        }
+    }
+    dbIterEnd(&it);
+}
+
+static void writeSlotInfo(const saving *s, serverDb *db, int slot, const dbFigures *figures) {
+    char text[4 * LONG_STR_SIZE];
+    size_t expires = 0, volatile_items = 0;
+    if (figures->expires || figures->volatile_items) countVolatile(db, slot, &expires, &volatile_items);
+    int n = snprintf(text, sizeof(text), "%d,%zu,%zu,%zu", slot, dbSlotSize(db, slot), expires, volatile_items);
+    writeAux(s->out, RDB_AUX_SLOT_INFO, sliceOf(text, (size_t)n));
+}
+
+/* The size of each slot's table precedes its keys. */
+static void writeSlots(saving *s, serverDb *db, const dbFigures *figures) {
+    dbIterator it;
+    for (int slot = 0; (slot = dbSlotNext(db, slot)) != -1 && !s->out->failed; slot++) {
+        writeSlotInfo(s, db, slot, figures);
+        dbIterBeginSlot(&it, db, slot, false);
+        writeKeys(s, &it);
+    }
+}
+
 static void writeDb(saving *s, serverDb *db) {
     dbFigures figures = dbGetFigures(db);
     debugAssert(figures.expires <= figures.keys);
@@ -237,15 +282,13 @@ static void writeDb(saving *s, serverDb *db) {
     if (s->options->as_commands) s->options->as_commands->db(s->out, dbId(db));
     else writeDbHead(s->out, dbId(db), &figures);
     size_t before = s->keys;
-    dbIterator it;
-    keyBatch batches[2];
-    dbIterBegin(&it, db, false);
-    batches[0].count = dbIterMany(&it, BATCH, batches[0].keys);
-    for (int now = 0; batches[now].count && !s->out->failed; now = !now) {
-        batches[!now].count = dbIterMany(&it, BATCH, batches[!now].keys);
-        writeBatch(s, &batches[now]);
+    if (dbHasSlots() && !s->options->as_commands) {
+        writeSlots(s, db, &figures);
+    } else {
+        dbIterator it;
+        dbIterBegin(&it, db, false);
+        writeKeys(s, &it);
     }
-    dbIterEnd(&it);
     debugAssert(s->out->failed || s->keys - before == figures.keys); /* as many as the file has announced */
 }
 

@@ -19,6 +19,7 @@ typedef struct rdbReplication {
     int stream_db;
     const char *id; /* borrowed: 40 hexadecimal digits */
     long long offset;
+    slice slot_states; /* borrowed: the AUX field cluster-slot-states; empty: none */
 } rdbReplication;
 
 /* Functions that write the dataset as commands instead of a snapshot: the base of an append-only file without RDB

@@ -44,6 +44,7 @@
 #include "rng.h"
 #include "session_output.h"
 #include "rdb_transfer.h"
+#include "slot_states.h"
 #include "snapshot.h"
 #include "snapshot_frame.h"
 #include "repl_stream.h"
@@ -172,8 +173,10 @@ static void refuseAll(replicaPhase phase) {
 static void recordPosition(void) {
     memcpy(this_round.id, replicationIds()->id, sizeof(this_round.id));
     int db = this_round.stream_db = primaryLinkIsOn() ? streamApplyDb() : replStreamDb();
-    this_round.position =
-        (rdbReplication){.stream_db = db < 0 ? 0 : db, .id = this_round.id, .offset = (long long)replStreamOffset()};
+    this_round.position = (rdbReplication){.stream_db = db < 0 ? 0 : db,
+                                           .id = this_round.id,
+                                           .offset = (long long)replStreamOffset(),
+                                           .slot_states = slotStatesRecorded()};
 }
 
 static bool writeAll(slice bytes) {
@@ -277,9 +280,12 @@ static void fullSyncBegin(replicaState *first) {
                 "Starting BGSAVE for SYNC with target: %s using: %s", direct ? "replicas sockets" : "disk",
                 first->is_rdb_channel ? "dual-channel" : "normal sync");
     replStreamKeep();
+    slotStatesRecord();
     recordPosition();
     if (direct) beginDirect(first);
     else beginFile(first);
+    slotStatesForget();
+    this_round.position.slot_states = slotStatesRecorded();
     replStreamForgetDb(); /* the stream of a replica that has loaded the RDB must begin with a SELECT */
 }
 

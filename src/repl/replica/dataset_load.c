@@ -24,6 +24,7 @@
 #include "persist_settings.h"
 #include "propagate.h"
 #include "repl_settings.h"
+#include "slot_states.h"
 #include "snapshot.h"
 #include "snapshot_reader.h"
 #include "repl_stream.h"
@@ -189,6 +190,7 @@ bool datasetLoad(linkJob *job, bool from_file, void (*on_leave)(void), rdbReplIn
     debugAssert(!ok || !load.on_leave);
     *info = r.replication;
     uint64_t end = r.end_offset;
+    if (ok) slotStatesLoaded(r.slot_states ? sdsSlice(r.slot_states) : sliceOf("", 0));
     rdbLoadResultFree(&r);
     store_stats.dirty = dirty;
     if (ok && from_file) keepFile(job, end);

@@ -110,6 +110,15 @@ TEST(load_many_small_keys) {
     CHECK_EQ_INT(load(sdsSlice(hint), NULL), RDB_LOAD_DONE);
     CHECK_EQ_INT(dbGetFigures(dbGet(0)).tables_bytes, 64); /* for what can follow in so short a file */
     sdsFree(hint);
+    hint = rdbTestEnd(sdsCat(rdbTestBegin(), "\xfa\x09slot-info\x10"
+                                             "5,1073741824,0,0"));
+    CHECK_EQ_INT(load(sdsSlice(hint), NULL), RDB_LOAD_DONE);
+    CHECK_EQ_INT(dbGetFigures(dbGet(0)).tables_bytes, 64); /* the same in the form of Valkey */
+    sdsFree(hint);
+    hint = rdbTestEnd(sdsCat(rdbTestBegin(), "\xfa\x09slot-info\x0b"
+                                             "16384,9,0,0"));
+    CHECK_EQ_INT(load(sdsSlice(hint), NULL), RDB_LOAD_DONE); /* there is no such slot */
+    sdsFree(hint);
     dbSetSlots(false);
     CHECK_EQ_INT(load(sdsSlice(f), NULL), RDB_LOAD_DONE);
     CHECK_EQ_INT(dbSize(dbGet(0)), keys);

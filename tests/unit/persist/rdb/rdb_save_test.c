@@ -296,7 +296,7 @@ TEST(rdb_save_of_nothing) {
 }
 
 TEST(rdb_save_writes_fields_in_their_order) {
-    static const rdbReplication replication = {3, "0123456789012345678901234567890123456789", 77};
+    rdbReplication replication = {3, "0123456789012345678901234567890123456789", 77, {NULL, 0}};
     seenFile f;
     char want[300];
     rdbSaveOptions options = plain();
@@ -315,6 +315,11 @@ TEST(rdb_save_writes_fields_in_their_order) {
     checkFile("dump.rdb", &f);
     CHECK(
         strstr(f.aux, " repl-stream-db=3 repl-id=0123456789012345678901234567890123456789 repl-offset=77 aof-base=1 "));
+    CHECK(!strstr(f.aux, "cluster-slot-states"));
+    replication.slot_states = sliceStr("5>...,");
+    CHECK(rdbSaveFile("dump.rdb", &options));
+    checkFile("dump.rdb", &f);
+    CHECK(strstr(f.aux, " aof-base=1 cluster-slot-states=5>..., "));
 }
 
 TEST(rdb_save_of_each_type) {
@@ -340,6 +345,39 @@ TEST(rdb_save_of_several_databases) {
     CHECK(rdbSaveFile("dump.rdb", &options));
     checkFile("dump.rdb", &f);
     CHECK_EQ_STR(f.dbs, "0:1:1 3:10000:0 15:1:0 ");
+}
+
+static const char *textWithin(const seenFile *f, const char *text) {
+    return memmem(f->bytes, f->len, text, strlen(text));
+}
+
+TEST(rdb_save_announces_each_slot) {
+    seenFile f;
+    rdbSaveOptions options = plain();
+    setUp();
+    dbSetSlots(true);
+    const char *names[] = {"{06S}a", "{06S}b", "{06S}c"}; /* slot 0 */
+    for (size_t i = 0; i < array_len(names); i++) {
+        robj *o = hashOf(sliceStr(names[i]), 3, i == 2 ? NOW_MS + 1000 : HASH_NO_TIME);
+        if (i == 1) o = objectSetExpireTake(o, NOW_MS + 5000);
+        slice name = objectKey(o);
+        dbAddTake(dbGet(0), o, (hashedKey){name, keyHash(name)});
+    }
+    CHECK(rdbSaveFile("dump.rdb", &options));
+    CHECK(readWhole("dump.rdb", &f));
+    const char *first = textWithin(&f, "\xfa\x09slot-info\x07"
+                                       "0,3,1,1"),
+               *key = textWithin(&f, "{06S}");
+    CHECK(first && key && first < key);
+    CHECK(!textWithin(&f, "cluster-slot-states"));
+    zfree(f.bytes);
+    dbEmpty(-1, false);
+    dbSetSlots(false);
+    put(0, listOf(sliceStr("list"), 3));
+    CHECK(rdbSaveFile("dump.rdb", &options));
+    CHECK(readWhole("dump.rdb", &f));
+    CHECK(!textWithin(&f, "slot-info"));
+    zfree(f.bytes);
 }
 
 TEST(rdb_save_writes_use_as_the_policy_means_it) {
