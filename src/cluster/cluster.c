@@ -25,6 +25,7 @@
 #include "engine.h"
 #include "log.h"
 #include "listen.h"
+#include "loaded_slots.h"
 #include "net_settings.h"
 #include "nodes_load.h"
 #include "nodes_lock.h"
@@ -391,14 +392,29 @@ bool clusterPrepare(aeEventLoop *loop) {
 
 /* ---- The bus ---- */
 
-/* The machine knows whether there are data before another node hears of this one. */
-static void reportDataset(void) {
+static void stepBeforeBus(const clusterEvent *event) {
     clusterActions actions = {0};
-    clusterLocal local = clusterLocalNow();
-    clusterStep(node.machine, clusterNow(), &(clusterEvent){.kind = CLUSTER_LOCAL, .local = &local}, &actions);
+    clusterStep(node.machine, clusterNow(), event, &actions);
     for (size_t i = 0; i < actions.count; i++)
         if (actions.list[i].kind == CLUSTER_LOG) serverLog(actions.list[i].level, "%s", actions.list[i].text);
     sdsFree(execute(&actions));
+}
+
+/* The machine knows whether there are data before another node hears of this one. */
+static void reportDataset(void) {
+    clusterLocal local = clusterLocalNow();
+    stepBeforeBus(&(clusterEvent){.kind = CLUSTER_LOCAL, .local = &local});
+}
+
+/* A primary serves the keys that it has loaded of slots without owner. Returns false, after a log line, if the nodes
+ * file cannot be written. */
+static bool settleLoaded(void) {
+    slotSet unassigned, kept;
+    if (!loadedSlotsPutAside(node.machine, &kept)) clusterKeepKeys(&kept);
+    if (!loadedSlotsUnassigned(node.machine, &unassigned)) return true;
+    clusterCommand add = {.kind = CLUSTER_ADD_SLOTS, .slots = &unassigned};
+    stepBeforeBus(&(clusterEvent){.kind = CLUSTER_COMMAND, .command = &add});
+    return saveAtStart();
 }
 
 bool clusterBegin(void) {
@@ -412,6 +428,7 @@ bool clusterBegin(void) {
                     .listener_count = count,
                     .main_wakeup = &node.wakeup};
     if (!readBusSettings(&plan.settings)) return refuse("The cluster bus cannot use TLS");
+    if (!settleLoaded()) return false;
     reportDataset();
     clusterTick();
     node.bus = busStart(&plan);

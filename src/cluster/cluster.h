@@ -62,6 +62,8 @@ clusterTime clusterNow(void);
 /* --- In cluster_actions.c: what the machine decides is done with the keyspace and with replication ------------------
  * */
 
+/* Keeps keys of these slots although other nodes own them. */
+void clusterKeepKeys(const slotSet *slots);
 /* Executes an action that is main's, but for a reply. */
 void clusterExecute(const clusterAction *a);
 /* Call when actions have been executed: copies the machine's view for redirections if it has changed. */

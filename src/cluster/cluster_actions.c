@@ -39,6 +39,7 @@ static struct {
     aeEventLoop *loop;        /* borrowed */
     bool is_primary, deletes; /* role of this node in the table; keys of lost slots are being deleted */
     int next_db, next_slot;   /* where deletion goes on */
+    slotSet kept;             /* keys of these slots are not deleted */
 } acted = {.view_is_old = true};
 
 /* ---- The table of slots ---- */
@@ -98,8 +99,10 @@ static void propagateLost(void *arg, serverDb *db, hashedKey key) {
 /* A slot without owner keeps its keys: DELSLOTS can be undone by ADDSLOTS. */
 static bool isLost(int slot) {
     slotView v = slotTableLook((unsigned)slot);
-    return v.owner && !v.mine && !v.importing_from;
+    return v.owner && !v.mine && !v.importing_from && !slotSetHas(&acted.kept, (unsigned)slot);
 }
+
+void clusterKeepKeys(const slotSet *slots) { acted.kept = *slots; }
 
 /* Returns the next lost slot that has keys, at or after where deletion goes on; -1: none. */
 static int nextLost(void) {

@@ -229,7 +229,7 @@ static void writeDbHead(rdbWriter *out, int id, const dbFigures *figures) {
     rdbWriteLength(out, (uint64_t)id);
     rdbWriteByte(out, RDB_OP_RESIZEDB);
     rdbWriteLength(out, figures->keys);
-    rdbWriteLength(out, figures->expires);
+    rdbWriteLength(out, figures->expires < figures->keys ? figures->expires : figures->keys);
 }
 
 /* Writes the keys of a walk, and ends it. */
@@ -269,15 +269,24 @@ static void writeSlotInfo(const saving *s, serverDb *db, int slot, const dbFigur
 static void writeSlots(saving *s, serverDb *db, const dbFigures *figures) {
     dbIterator it;
     for (int slot = 0; (slot = dbSlotNext(db, slot)) != -1 && !s->out->failed; slot++) {
+        if (s->options->slots && !slotSetHas(s->options->slots, (unsigned)slot)) continue;
         writeSlotInfo(s, db, slot, figures);
         dbIterBeginSlot(&it, db, slot, false);
         writeKeys(s, &it);
     }
 }
 
+static size_t keysOfSlots(const serverDb *db, const slotSet *slots) {
+    size_t keys = 0;
+    for (int slot = 0; (slot = dbSlotNext(db, slot)) != -1; slot++)
+        if (slotSetHas(slots, (unsigned)slot)) keys += dbSlotSize(db, slot);
+    return keys;
+}
+
 static void writeDb(saving *s, serverDb *db) {
     dbFigures figures = dbGetFigures(db);
     debugAssert(figures.expires <= figures.keys);
+    if (s->options->slots) figures.keys = keysOfSlots(db, s->options->slots);
     if (figures.keys == 0) return;
     if (s->options->as_commands) s->options->as_commands->db(s->out, dbId(db));
     else writeDbHead(s->out, dbId(db), &figures);

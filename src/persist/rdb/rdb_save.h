@@ -9,6 +9,7 @@
 #ifndef PERSIST_RDB_SAVE_H
 #define PERSIST_RDB_SAVE_H
 
+#include "cluster_types.h"
 #include "object.h"
 #include "rdb_writer.h"
 
@@ -37,6 +38,7 @@ typedef struct rdbSaveOptions {
     const rdbCommandForm *as_commands; /* borrowed during the save; NULL: write a snapshot */
     unsigned version;                  /* 0: the newest; of RDB_VERSION_OLDEST or more for others that cannot read it */
     bool without_keys, without_functions, hide_user_data;
+    const slotSet *slots; /* borrowed: only keys of these slots, in cluster mode; NULL: all */
     /* Borrowed: path of the temporary file; NULL: rdbTemporaryName() of this process, in the folder of `path`. */
     const char *temporary;
     const rdbReplication *replication; /* borrowed; NULL: none */
