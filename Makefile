@@ -194,7 +194,7 @@ endif
 differs = $(subst x$1,,x$2)$(subst x$2,,x$1)
 remember = $(if $(call differs,$(file <$1),= $(strip $2)),$(file >$1,= $(strip $2)))
 ifneq ($(COMPILES),)
-ALL_DIRS := $(addprefix src/,$(LAYERS) $(ROOMS)) src/tools/common src/tools/cli src/tools/bench \
+ALL_DIRS := $(addprefix src/,$(LAYERS) $(ROOMS)) src/tools/common src/tools/cli src/tools/cli/cluster src/tools/bench \
             $(addprefix tests/unit/,$(LAYERS) $(ROOMS) tools support)
 # A build folder that is older than the rooms has a file in place of the folder of the room "list".
 $(shell find $(OUT) -name list -type f -delete 2>/dev/null; \
@@ -237,6 +237,8 @@ $(OUT)/tests/unit/support/%.o: INCLUDES = -Isrc/base
 $(OUT)/tests/unit/support/%.o: tests/unit/support/%.c $(OUT)/flags
 	$(call say,CC  ,$<) $(COMPILE)
 
+$(OUT)/src/tools/cli/cluster/%.o: INCLUDES = -I$(<D) -Isrc/tools/cli -Isrc/tools/common $(addprefix -Isrc/,$(TOOL_LAYERS)) \
+    $(TLS_FLAGS)
 $(OUT)/src/tools/%.o: INCLUDES = -I$(<D) -Isrc/tools/common $(addprefix -Isrc/,$(TOOL_LAYERS)) $(TLS_FLAGS)
 $(OUT)/src/tools/%.o: src/tools/%.c $(OUT)/flags
 	$(call say,CC  ,$<) $(COMPILE)
@@ -245,8 +247,9 @@ $(OUT)/src/tools/%.o: src/tools/%.c $(OUT)/flags
 TOOL_PIECES := $(call objects,src/tools/common) $(addprefix $(OUT)/src/tools/,\
     $(addprefix bench/,fuzz_commands.o json_report.o schedule.o results.o standard_tests.o svg_report.o text_escape.o workload.o) \
     $(addprefix cli/,reply_text.o line_text.o line_keys.o line_screen.o line_history.o \
-        snapshot_check.o size_spread.o progress_line.o terminal.o))
-$(OUT)/tests/unit/tools/%.o: INCLUDES = -Itests/unit/support $(addprefix -Isrc/,tools/common tools/bench tools/cli \
+        snapshot_check.o size_spread.o progress_line.o terminal.o \
+        cluster/manager_check.o cluster/manager_view.o cluster/plan_create.o cluster/plan_fix.o cluster/plan_move.o))
+$(OUT)/tests/unit/tools/%.o: INCLUDES = -Itests/unit/support $(addprefix -Isrc/,tools/common tools/bench tools/cli tools/cli/cluster \
     $(TOOL_LAYERS)) $(TLS_FLAGS)
 $(OUT)/tests/unit/tools/%.o: tests/unit/tools/%.c $(OUT)/flags
 	$(call say,CC  ,$<) $(COMPILE)

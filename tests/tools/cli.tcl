@@ -187,9 +187,6 @@ start_server {each {r FLUSHALL}} {
         assert_match "Unknown option '--nonsense'.\n*" $err
         assert_match "*Did you mean --hotkeys?*" [lindex [cli_with "" --hots] 2]
         assert_equal "Option '-n' requires a value.\n" [lindex [cli_with "" -n] 2]
-        lassign [cli_with "" --cluster info] code out err
-        assert_equal {1 {}} [list $code $out]
-        assert_match "Option '--cluster' is not supported: *" $err
     }
 
     test "Only addresses of the wanted family are tried" {

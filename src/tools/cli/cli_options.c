@@ -10,16 +10,12 @@
 #include "terminal.h"
 #include "sds.h"
 #include "version.h"
+#include "zmalloc.h"
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-/* Options of Valkey's valkey-cli that are not supported here, and why. */
-static const absentOption absent[] = {
-    {"--cluster", "there is no cluster manager; use -c to follow the redirections of a cluster"},
-};
 
 typedef enum {
     VALUE_TRUE,  /* without a value: sets a bool */
@@ -31,7 +27,8 @@ typedef enum {
     VALUE_YES_NO,
     VALUE_QUOTED, /* a pattern in quotes */
     VALUE_URI,
-    VALUE_FILE /* of a transfer; only one is allowed */
+    VALUE_FILE,   /* of a transfer; only one is allowed */
+    VALUE_WEIGHTS /* all words that follow and have the form ID=WEIGHT */
 } valueKind;
 
 typedef struct cliOption {
@@ -119,6 +116,36 @@ static const cliOption option_rows[] = {
     SET("-3", resp, 3),
     SET("-4", target.family, AF_INET),
     SET("-6", target.family, AF_INET6),
+    VALUED("--cluster", manager.command, VALUE_TEXT, .mode = MODE_CLUSTER),
+    VALUED("--cluster-replicas", manager.replicas, VALUE_LONG, RANGE(0, 1000)),
+    VALUED("--cluster-from", manager.from, VALUE_TEXT),
+    VALUED("--cluster-to", manager.to, VALUE_TEXT),
+    VALUED("--cluster-slots", manager.slots, VALUE_LONG, RANGE(0, INT32_MAX)),
+    VALUED("--cluster-timeout", manager.timeout_ms, VALUE_LONG, RANGE(1, INT32_MAX)),
+    VALUED("--cluster-pipeline", manager.pipeline, VALUE_LONG, RANGE(1, 1000000)),
+    VALUED("--cluster-threshold", manager.threshold, VALUE_SECONDS),
+    VALUED("--cluster-primary-id", manager.primary_id, VALUE_TEXT),
+    VALUED("--cluster-master-id", manager.primary_id, VALUE_TEXT, .unsuggested = true),
+    VALUED("--cluster-from-user", manager.from_user, VALUE_TEXT),
+    VALUED("--cluster-from-pass", manager.from_password, VALUE_TEXT),
+    {.word = "--cluster-weight", .kind = VALUE_WEIGHTS},
+    FLAG("--cluster-yes", manager.yes),
+    FLAG("--cluster-search-multiple-owners", manager.search_owners),
+    FLAG("--cluster-fix-with-unreachable-primaries", manager.fix_unreachable),
+    FLAG("--cluster-replace", manager.replace),
+    FLAG("--cluster-copy", manager.copy),
+    FLAG("--cluster-use-empty-primaries", manager.use_empty),
+    FLAG("--cluster-simulate", manager.simulate),
+    FLAG("--cluster-replica", manager.as_replica),
+    FLAG("--cluster-only-primaries", manager.only_primaries),
+    FLAG("--cluster-only-replicas", manager.only_replicas),
+    FLAG("--cluster-use-atomic-slot-migration", manager.atomic),
+    FLAG("--cluster-from-askpass", manager.ask_from_password),
+    {.word = "--cluster-fix-with-unreachable-masters", FIELD(manager.fix_unreachable), .unsuggested = true},
+    {.word = "--cluster-use-empty-masters", FIELD(manager.use_empty), .unsuggested = true},
+    {.word = "--cluster-slave", FIELD(manager.as_replica), .unsuggested = true},
+    {.word = "--cluster-only-masters", FIELD(manager.only_primaries), .unsuggested = true},
+    {.word = "--cluster-only-slaves", FIELD(manager.only_replicas), .unsuggested = true},
     VALUED("--name", client_name, VALUE_TEXT, .unsuggested = true),
     VALUED("--sni", target.sni, VALUE_TEXT, .unsuggested = true),
     VALUED("--cacert", tls.ca_file, VALUE_TEXT, .unsuggested = true),
@@ -135,7 +162,6 @@ static const cliOption *findOption(const char *word) {
     suggestion s = {.word = word};
     for (size_t i = 0; i < array_len(option_rows); i++)
         if (!option_rows[i].unsuggested) suggestConsider(&s, option_rows[i].word);
-    toolCheckAbsent(word, absent, array_len(absent));
     toolQuitUnknown("valkey-cli", "option", &s);
 }
 
@@ -193,6 +219,7 @@ static void takeOption(cliOptions *o, const cliOption *option, const char *value
         }
         *(const char **)field = value;
         break;
+    case VALUE_WEIGHTS: break; /* taken by takeWeights() */
     }
     if (option->given) *(bool *)((char *)o + option->given) = true;
     if (option->mode != MODE_COMMAND) o->mode = option->mode;
@@ -222,6 +249,20 @@ static void cliOptionsFinish(cliOptions *o) {
     }
 }
 
+/* Returns true if an argument belongs to the subcommand of --cluster, wherever it stands. Negative numbers are
+ * arguments of `call`. */
+static bool isManagerWord(const cliOptions *o, const char *arg) {
+    if (o->mode != MODE_CLUSTER) return false;
+    return arg[0] != '-' || (isDigit(arg[1]) && strcasecmp(o->manager.command, "call") == 0);
+}
+
+/* Takes the weights that follow argument `i`, and returns the index of the last one. */
+static int takeWeights(cliOptions *o, int i, int argc, char **argv) {
+    while (i + 1 < argc && argv[i + 1][0] != '-' && strchr(argv[i + 1], '='))
+        o->manager.weights[o->manager.weight_count++] = argv[++i];
+    return i;
+}
+
 void cliOptionsParse(cliOptions *o, int argc, char **argv) {
     const char *pass = getenv("VALKEYCLI_AUTH");
     *o = (cliOptions){.target = {.host = "127.0.0.1", .port = 6379},
@@ -234,13 +275,22 @@ void cliOptionsParse(cliOptions *o, int argc, char **argv) {
                       .memory_samples = -1,
                       .hotkeys = 16,
                       .keystats_top = 10,
+                      .manager = {.timeout_ms = 60000, .pipeline = 10, .threshold = 2},
                       .hints = true,
                       .show_pushes = isatty(STDOUT_FILENO)};
+    o->manager.words = zcalloc((size_t)argc + 1, sizeof(char *));
+    o->manager.weights = zcalloc((size_t)argc + 1, sizeof(char *));
     int i = 1;
-    for (; i < argc && argv[i][0] == '-'; i++) {
+    for (; i < argc && (argv[i][0] == '-' || isManagerWord(o, argv[i])); i++) {
+        if (isManagerWord(o, argv[i])) {
+            o->manager.words[o->manager.word_count++] = argv[i];
+            continue;
+        }
         const cliOption *option = findOption(argv[i]);
         if (option->kind == VALUE_TRUE || option->kind == VALUE_CONST) {
             takeOption(o, option, NULL);
+        } else if (option->kind == VALUE_WEIGHTS) {
+            i = takeWeights(o, i, argc, argv);
         } else if (i + 1 < argc) {
             takeOption(o, option, argv[++i]);
         } else if (strcmp(option->word, "-h") == 0) {
@@ -344,6 +394,10 @@ void cliUsage(void) {
           "Backup\n"
           "  --backup DIR       on the server's machine: copy its append-only file to a\n"
           "                     folder in DIR, from which a server starts, and check it\n"
+          "\n"
+          "Clusters\n"
+          "  --cluster COMMAND  create, check, repair or change a cluster;\n"
+          "                     'valkey-cli --cluster help' has the commands\n"
           "\n"
           "Bulk loading\n"
           "  --pipe             send raw commands from stdin and count the errors\n"

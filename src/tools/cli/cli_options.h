@@ -4,6 +4,7 @@
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
+#include "manager_options.h"
 #include "reply_text.h"
 #include "tool_options.h"
 
@@ -26,6 +27,7 @@ typedef enum {
     MODE_INTRINSIC,
     MODE_EVAL,
     MODE_LRU_TEST,
+    MODE_CLUSTER,
     MODE_HELP,
     MODE_VERSION
 } cliMode;
@@ -55,6 +57,7 @@ typedef struct cliOptions {
     const char *rdb_file; /* "-": stdout */
     const char *backup_dir;
     bool debug, debug_sync; /* run the script of eval_file in the debugger */
+    managerOptions manager; /* of --cluster */
     char **command;         /* borrowed */
     int command_count;
 } cliOptions;

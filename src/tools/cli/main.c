@@ -154,6 +154,7 @@ int main(int argc, char **argv) {
     case MODE_HELP: cliUsage(); break;
     case MODE_VERSION: printf("valkey-cli %s\n", VALKEY_VERSION); break;
     case MODE_INTRINSIC: code = modeIntrinsicLatency(options.intrinsic_s); break;
+    case MODE_CLUSTER: code = clusterManagerRun(&options); break;
     case MODE_COMMAND:
         if (options.command_count) code = runCommand(&connection);
         else if (isatty(STDIN_FILENO)) code = replRunTerminal(&connection);

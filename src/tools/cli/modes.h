@@ -21,6 +21,7 @@ int modeRdb(cliConnection *c, bool functions_only); /* --rdb, --functions-rdb */
 int modeBackup(cliConnection *c);                   /* --backup */
 int modeReplica(cliConnection *c);                  /* --replica */
 int modeLruTest(cliConnection *c);                  /* --lru-test */
+int clusterManagerRun(const cliOptions *o);         /* --cluster (cluster/cluster_manager.c); connects by itself */
 
 typedef enum { DEBUG_ENDED, DEBUG_QUIT, DEBUG_RESTART, DEBUG_BROKEN } debugEnd;
 /* Runs the debugger (--ldb) on the words of an EVAL. Returns how the debugger ended; the connection has ended with
