@@ -278,7 +278,7 @@ $(LINK_COPIES): src/valkey-server
 $(COPIES): src/%: $(BIN)/%
 	@cp -f $< $@.new && mv -f $@.new $@
 
--include $(wildcard $(OUT)/src/*/*.d $(OUT)/src/*/*/*.d $(OUT)/tests/unit/*/*.d $(OUT)/tests/unit/*/*/*.d \
+-include $(wildcard $(OUT)/src/*/*.d $(OUT)/src/*/*/*.d $(OUT)/src/*/*/*/*.d $(OUT)/tests/unit/*/*.d $(OUT)/tests/unit/*/*/*.d \
     $(OUT)/tests/bench/micro/*.d $(OUT)/tests/fuzz/*.d $(OUT)/tests/sim/cluster/*.d)
 
 # ---- Tests ---------------------------------------------------------------------------------------------------------

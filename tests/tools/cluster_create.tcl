@@ -4,40 +4,7 @@
 
 source [file join $support cli.tcl]
 source [file join $support cluster.tcl]
-
-proc fresh_nodes {count overrides body} {
-    set cluster::clients [set cluster::pids [set cluster::ports {}]]
-    with_cluster_nodes $count $overrides #[expr {[info level] - 1}] $body
-}
-
-proc port {i} {
-    return [lindex $cluster::ports $i]
-}
-
-proc at {i} {
-    return 127.0.0.1:[port $i]
-}
-
-# Runs --cluster with ARGS and an empty stdin. Returns {EXIT-CODE STDOUT STDERR}.
-proc manage {args} {
-    return [cli_at 1 --cluster {*}$args]
-}
-
-# Like manage, with TEXT on stdin.
-proc manage_with {text args} {
-    set in [file join $srv::root manager-input]
-    write_file $in $text
-    return [cli_run 1 $in --cluster {*}$args]
-}
-
-# Returns the stdout of a subcommand that must succeed.
-proc managed {args} {
-    lassign [manage {*}$args] code out err
-    if {$code != 0 || $err ne ""} {
-        error "--cluster $args: exit code $code, $err, [string range $out end-1000 end]"
-    }
-    return $out
-}
+source [file join $support cluster_manager.tcl]
 
 test "--cluster: words that are wrong" {
     assert_equal [list 1 "" "Unknown --cluster subcommand\n"] [manage bogus 127.0.0.1:1]
@@ -54,7 +21,7 @@ test "--cluster: words that are wrong" {
     assert_match "1 {} {Unknown option*--cluster-yes*}" [manage check 127.0.0.1:1 --cluster-yess]
     lassign [manage help] code out err
     assert_equal {1 {}} [list $code $err]
-    foreach name {create check info add-node del-node call set-timeout} {
+    foreach name {create check info add-node del-node call set-timeout reshard rebalance fix import backup} {
         assert_match "*\n  $name *" $out
     }
 }

@@ -24,6 +24,11 @@ static const managerRow manager_rows[] = {
     {"del-node", 2, 3, managerDelNode},
     {"call", 2, INT32_MAX, managerCallCommand},
     {"set-timeout", 2, 3, managerSetTimeout},
+    {"reshard", 1, 2, managerReshard},
+    {"rebalance", 1, 2, managerRebalance},
+    {"fix", 1, 2, managerFix},
+    {"import", 1, 2, managerImport},
+    {"backup", 2, 3, managerBackup},
     {"help", 0, INT32_MAX, showHelp},
 };
 
@@ -47,7 +52,29 @@ static int showHelp(const cliOptions *o, int count, char **words) {
           "  call NODE COMMAND ARG...  run a command on every node\n"
           "      --cluster-only-primaries, --cluster-only-replicas  on these only\n"
           "  set-timeout NODE MS       set cluster-node-timeout everywhere, and save it\n"
+          "  reshard NODE              move slots with their keys; asks for what is not given\n"
+          "      --cluster-slots N, --cluster-to ID, --cluster-from ID,ID...|all\n"
+          "  rebalance NODE            move slots until each primary has its share\n"
+          "      --cluster-weight ID=W...  shares other than 1; 0 takes all slots away\n"
+          "      --cluster-use-empty-primaries  primaries without slots get a share too\n"
+          "      --cluster-threshold PERCENT  move nothing if no primary is off by more (2)\n"
+          "      --cluster-simulate    print the moves only\n"
+          "  fix NODE                  end or undo moves that were cut off; give slots without\n"
+          "                            an owner to a primary, with all their keys\n"
+          "      --cluster-search-multiple-owners  also collect keys of slots of others\n"
+          "      --cluster-fix-with-unreachable-primaries  even if some may still own slots\n"
+          "  import NODE --cluster-from HOST:PORT  move the keys of a server that is no\n"
+          "                            cluster node into the cluster\n"
+          "      --cluster-copy        leave the keys at the server as well\n"
+          "      --cluster-from-user NAME, --cluster-from-pass PASSWORD,\n"
+          "      --cluster-from-askpass  login at that server\n"
+          "  backup NODE DIR           save the dataset of each primary, and nodes.json\n"
           "  help                      this text\n"
+          "\n"
+          "Moving keys (reshard, rebalance, fix, import):\n"
+          "  --cluster-replace         overwrite keys that the target has with other values\n"
+          "  --cluster-timeout MS      limit of each MIGRATE (60000)\n"
+          "  --cluster-pipeline N      keys of each MIGRATE (10)\n"
           "\n"
           "  --cluster-yes             answer all questions with yes\n",
           stdout);

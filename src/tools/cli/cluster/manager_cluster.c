@@ -49,6 +49,8 @@ static serverLink *openAt(const cliOptions *o, const char *host, int port, bool 
     return NULL;
 }
 
+serverLink *managerConnect(const cliOptions *o, const char *host, int port) { return openAt(o, host, port, false); }
+
 static serverLink *openNode(const cliOptions *o, const managerNode *n) {
     serverLink *l = n->hostname ? openAt(o, n->host, n->port, true) : NULL;
     if (!l && n->hostname) l = openAt(o, n->hostname, n->port, true);
@@ -100,6 +102,22 @@ bool managerCountKeys(managerCluster *m) {
     return true;
 }
 
+bool managerCountSlotKeys(managerCluster *m, int slot, long long *keys) {
+    char number[LONG_STR_SIZE];
+    ll2string(number, slot);
+    for (size_t i = 0; i < m->view.count; i++) {
+        keys[i] = 0;
+        if (!managerIsPrimary(&m->view.nodes[i])) continue;
+        replyValue *v = managerCall(m, (int)i, "CLUSTER", "COUNTKEYSINSLOT", number, NULL);
+        bool ok = v && v->type == ':';
+        if (v && !ok) managerSay(SAY_ERROR, "CLUSTER COUNTKEYSINSLOT: %s", v->str ? v->str : "no number");
+        if (ok) keys[i] = v->integer;
+        replyValueFree(v);
+        if (!ok) return false;
+    }
+    return true;
+}
+
 /* Asks a server for its list of nodes. Returns false after a message. */
 static bool askNodes(serverLink *l, const char *host, int port, managerView *nodes) {
     *nodes = (managerView){0};
@@ -119,6 +137,17 @@ static bool askNodes(serverLink *l, const char *host, int port, managerView *nod
     return ok;
 }
 
+bool managerAskOwned(managerCluster *m, int node, char *slots) {
+    managerView nodes;
+    const managerNode *n = &m->view.nodes[node];
+    memset(slots, 0, HASH_SLOTS / 8);
+    if (!askNodes(m->links[node], n->host, n->port, &nodes)) return false;
+    for (size_t i = 0; i < nodes.count; i++)
+        for (size_t j = 0; j < HASH_SLOTS / 8; j++) slots[j] = (char)(slots[j] | nodes.nodes[i].slots[j]);
+    managerViewFree(&nodes);
+    return true;
+}
+
 /* Replaces what is known of a node by what its own list says, and frees the list. The address stays. */
 static void takeOwn(managerNode *n, managerView *nodes) {
     managerNode own = nodes->nodes[managerFindMyself(nodes)];
@@ -128,6 +157,7 @@ static void takeOwn(managerNode *n, managerView *nodes) {
     managerNode *listed = &nodes->nodes[managerFindMyself(nodes)];
     listed->open = NULL; /* belongs to `own` now */
     listed->hostname = NULL;
+    own.address = sdsLen(listed->host) ? sdsDup(listed->host) : NULL;
     own.host = sdsDup(n->host);
     own.port = n->port;
     own.opinion = opinion;
@@ -160,14 +190,20 @@ static void loadKnown(managerCluster *m, managerNode *known) {
     linkClose(l);
     m->lost.nodes = zrealloc(m->lost.nodes, sizeof(managerNode) * (m->lost.count + 1));
     m->lost.nodes[m->lost.count++] = *known;
-    known->host = known->hostname = known->opinion = NULL;
+    known->host = known->address = known->hostname = known->opinion = NULL;
     known->open = NULL;
+}
+
+int managerLostPrimaries(const managerCluster *m) {
+    int count = 0;
+    for (size_t i = 0; i < m->lost.count; i++) count += managerIsPrimary(&m->lost.nodes[i]);
+    return count;
 }
 
 static bool load(managerCluster *m, const cliOptions *o, const char *host, int port, bool all) {
     managerView first, known;
     *m = (managerCluster){.options = o};
-    serverLink *l = openAt(o, host, port, false);
+    serverLink *l = managerConnect(o, host, port);
     if (!l) return false;
     if (!askNodes(l, host, port, &first)) {
         linkClose(l);

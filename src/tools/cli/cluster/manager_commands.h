@@ -17,6 +17,11 @@ int managerInfo(const cliOptions *o, int count, char **words);
 int managerCheckCommand(const cliOptions *o, int count, char **words);
 int managerCallCommand(const cliOptions *o, int count, char **words);
 int managerSetTimeout(const cliOptions *o, int count, char **words);
+int managerReshard(const cliOptions *o, int count, char **words);
+int managerRebalance(const cliOptions *o, int count, char **words);
+int managerFix(const cliOptions *o, int count, char **words);
+int managerImport(const cliOptions *o, int count, char **words);
+int managerBackup(const cliOptions *o, int count, char **words);
 
 /* --- manager_steps.c: what several subcommands do --- */
 /* Connects to all nodes of the cluster of which the words name one: "HOST:PORT", or HOST and PORT. Returns false after

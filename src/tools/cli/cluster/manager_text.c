@@ -100,3 +100,16 @@ managerAnswer managerConfirm(const managerOptions *o, const char *question) {
     sdsFree(line);
     return answer;
 }
+
+sds managerAskWord(const char *question) {
+    printf("%s ", question);
+    fflush(stdout);
+    sds line = terminalReadLine();
+    if (line) {
+        sdsTrim(line, " \t\r");
+        return line;
+    }
+    printf("\n");
+    managerSay(SAY_ERROR, "The input has ended before all questions were answered.");
+    return NULL;
+}

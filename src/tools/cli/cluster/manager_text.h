@@ -26,4 +26,7 @@ void managerPrintCoverage(const managerFaults *faults);
 typedef enum { ANSWER_YES, ANSWER_NO, ANSWER_NONE } managerAnswer;
 /* Asks a question, to which only "yes" agrees. With --cluster-yes the answer is yes. None: input has ended. */
 managerAnswer managerConfirm(const managerOptions *o, const char *question);
+/* Asks for a word; the caller frees it. Returns NULL after a message at the end of input. */
+sds managerAskWord(const char *question);
+
 #endif

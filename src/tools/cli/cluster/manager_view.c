@@ -151,6 +151,7 @@ bool managerViewParse(managerView *v, slice text) {
 
 void managerNodeFree(managerNode *n) {
     sdsFree(n->host);
+    sdsFree(n->address);
     sdsFree(n->hostname);
     sdsFree(n->opinion);
     zfree(n->open);

@@ -31,6 +31,7 @@ typedef struct managerNode {
     char id[MANAGER_ID_LEN + 1];
     char primary_id[MANAGER_ID_LEN + 1]; /* "" for a primary */
     sds host;                            /* owns; "" if the node does not know its own address */
+    sds address;                         /* owns: at which other nodes reach it; NULL: like host */
     sds hostname;                        /* owns; NULL if none is announced */
     int port, bus_port;
     unsigned flags;
@@ -69,6 +70,8 @@ void managerSetSlot(managerNode *n, int slot, bool owned);
 static inline bool managerIsPrimary(const managerNode *n) { return n->flags & NODE_PRIMARY; }
 /* Returns what the node is doing with the slot; NULL if it is not open there. */
 const openSlot *managerOpenSlot(const managerNode *n, int slot);
+
+static inline const char *managerAddressOf(const managerNode *n) { return n->address ? n->address : n->host; }
 
 /* Appends a set of slots as ranges: "[0-5460],[5462]"; nothing if it is empty. */
 sds managerCatSlots(sds out, const char *slots);
