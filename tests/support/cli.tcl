@@ -5,12 +5,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 set cli [file join [file dirname $srv::binary] valkey-cli]
+set cli_seconds 20 ;# limit of a run
 
 # Runs valkey-cli against PORT with the file IN on stdin. Returns {EXIT-CODE STDOUT STDERR}.
 proc cli_run {port in args} {
     set err [file join $srv::root cli-stderr]
     set code 0
-    if {[catch {exec -keepnewline timeout 20 $::cli -p $port {*}$args <$in 2>$err} out options]} {
+    if {[catch {exec -keepnewline timeout $::cli_seconds $::cli -p $port {*}$args <$in 2>$err} out options]} {
         set code [lindex [dict get $options -errorcode] 2]
         regsub {(\n)?child process exited abnormally$} $out {\1} out
     }

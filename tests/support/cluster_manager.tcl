@@ -2,6 +2,8 @@
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
+set cli_seconds 120 ;# nodes that join wait for each other, and each change of a slot for the disk
+
 # Starts COUNT nodes that do not know each other, and evaluates BODY.
 proc fresh_nodes {count overrides body} {
     set cluster::clients [set cluster::pids [set cluster::ports {}]]

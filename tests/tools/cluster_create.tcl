@@ -176,3 +176,27 @@ fresh_nodes 3 {requirepass secret masterauth secret} {
         assert_equal 2 [cluster_field 1 cluster_known_nodes]
     }
 }
+
+if {[auto_execok openssl] ne ""} {
+    source [file join $support certificates.tcl]
+    set certs [file join $srv::root certs]
+    certificates::authority $certs
+    certificates::pair $certs server
+    fresh_nodes 3 [certificates::settings $certs tls-auth-clients no tls-cluster yes tls-port 0] {
+        test "All nodes are reached over TLS, at their TLS ports" {
+            set tls {}
+            foreach client $cluster::clients {
+                lappend tls [free_port]
+                $client CONFIG SET tls-port [lindex $tls end]
+            }
+            set options [list --tls --cacert $certs/ca.crt --cluster-yes]
+            managed create {*}[lmap port $tls {string cat 127.0.0.1: $port}] {*}$options
+            wait_for_condition 20 {[all_agree]}
+            set out [managed call 127.0.0.1:[lindex $tls 1] ping {*}$options]
+            foreach port $tls {
+                assert_match "*\n127.0.0.1:$port: PONG\n*" $out
+            }
+            assert_match "1 * {Could not connect*}" [manage check 127.0.0.1:[lindex $tls 0] --tls]
+        }
+    }
+}
