@@ -89,10 +89,13 @@ static void meetAgain(clusterMachine *m, clusterNode *n, clusterLink *l) {
     sendPing(m, l, BUS_MEET);
 }
 
-/* Between primaries that serve, other frames do not stand for the answer: the ping may have been lost (failure.c). */
+/* Returns whether the link to a node has to be made anew. Between primaries that serve, other frames do not stand for
+ * the answer: the ping may have been lost (failure.c). Nor do they for a node that is suspected: only an answer ends
+ * that, and no ping is sent while one has no answer. */
 static bool hangs(const clusterMachine *m, const clusterNode *n) {
     uint64_t timeout = m->config.node_timeout_ms;
-    bool is_silent = since(m, n->data_ms) > timeout / 2 || (nodeIsVoting(m->myself) && nodeIsVoting(n));
+    bool needs_answer = nodeIsOut(n) || (nodeIsVoting(m->myself) && nodeIsVoting(n));
+    bool is_silent = since(m, n->data_ms) > timeout / 2 || needs_answer;
     return since(m, n->link_out_ms) > timeout && n->ping_sent_ms && since(m, n->ping_sent_ms) > timeout / 2 &&
            is_silent;
 }

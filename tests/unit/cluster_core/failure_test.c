@@ -88,6 +88,24 @@ TEST(failure_a_node_that_does_not_answer_is_suspected) {
     fixtureFree(m);
 }
 
+/* The answer to the only ping was lost: no frame but an answer ends the suspicion, so the link is made anew. */
+TEST(failure_suspicion_ends_though_an_answer_was_lost) {
+    clusterMachine *m = fixtureMachine(FIVE_OF_R, 7004);
+    run(m, 3000, ALL);
+    run(m, 2 * TIMEOUT, "acder");
+    CHECK(has(m, ID_B, NODE_SUSPECTED));
+    uint64_t link = fixtureNode(m, ID_B)->link_out;
+    for (int i = 0; i < TIMEOUT / 100 + 2 && fixtureNode(m, ID_B)->link_out == link; i++) {
+        run(m, 100, "acder");
+        fixtureHeader(ID_B, 3, 3000, 5999);
+        fixtureHear(m);
+    }
+    CHECK(has(m, ID_B, NODE_SUSPECTED) && fixtureNode(m, ID_B)->link_out != link);
+    run(m, 200, ALL);
+    CHECK(!has(m, ID_B, NODE_SUSPECTED));
+    fixtureFree(m);
+}
+
 TEST(failure_is_agreed_upon_by_a_majority) {
     clusterMachine *m = fixtureMachine(FIVE_OF_A, 7001);
     run(m, 3000, ALL);
