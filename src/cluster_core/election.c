@@ -20,6 +20,7 @@
 
 #define DELAY_MAX_MS 500
 #define DELAY_WITHOUT_DATA_MS 500
+#define RANK_LEAST_MS 100 /* a tick */
 #define WHY_AGAIN_MS 10000
 
 enum { WHY_NONE, WHY_DATA_AGE, WHY_DELAY, WHY_EXPIRED, WHY_DISK, WHY_VOTES };
@@ -120,6 +121,13 @@ static uint64_t delayUnit(const clusterMachine *m) {
     return unit < DELAY_MAX_MS ? unit : DELAY_MAX_MS;
 }
 
+/* Returns the unit of the delays that keep replicas apart. A start is noticed at a tick: with less than a tick between
+ * them, replicas of different ranks would request votes at the same moment, and split them. */
+static uint64_t rankUnit(const clusterMachine *m) {
+    uint64_t unit = delayUnit(m);
+    return unit > RANK_LEAST_MS ? unit : RANK_LEAST_MS;
+}
+
 /* ---- From the delay to the request for votes ---- */
 
 static void planDelay(clusterMachine *m) {
@@ -132,7 +140,7 @@ static void planDelay(clusterMachine *m) {
         machineLog(m, LL_NOTICE, "This is the best ranked replica and can initiate the election immediately.");
         return;
     }
-    e->start_ms += unit + (unit ? machineRandom(m, unit) : 0) + e->rank * 2 * unit + e->failed_rank * unit;
+    e->start_ms += unit + (unit ? machineRandom(m, unit) : 0) + (2 * e->rank + e->failed_rank) * rankUnit(m);
     if (!m->myself->offset) e->start_ms += DELAY_WITHOUT_DATA_MS;
 }
 
@@ -165,8 +173,8 @@ static void correctDelay(clusterMachine *m) {
         e->force_vote = true;
         return;
     }
-    correctRank(m, &e->rank, rankOfReplica(m), 2 * delayUnit(m), "Replica");
-    correctRank(m, &e->failed_rank, rankOfShard(m), delayUnit(m), "Failed primary");
+    correctRank(m, &e->rank, rankOfReplica(m), 2 * rankUnit(m), "Replica");
+    correctRank(m, &e->failed_rank, rankOfShard(m), rankUnit(m), "Failed primary");
     if (!isBestRanked(m)) return;
     machineLog(m, LL_NOTICE, "Myself become the best ranked replica, initiate the election immediately.");
     e->start_ms = m->now.mono_ms;

@@ -290,6 +290,9 @@ struct simWorld {
     unsigned drill, drill_node, drill_old;
     simTime operated;
     uint64_t drill_lost;
+    nodeId drill_candidate; /* the last node that has requested votes in a drill, and in which epoch */
+    uint64_t drill_epoch;
+    bool drill_is_split; /* another one has requested them in the same epoch */
     uint64_t move_slot;
     unsigned move_step, move_from, move_to;
 

@@ -116,6 +116,16 @@ static uint64_t number(const uint8_t *p, unsigned bytes) {
     return value;
 }
 
+/* Two replicas that request votes in one epoch of a drill split them. */
+static void noteCandidate(simWorld *w, const busHeader *h) {
+    w->stats.elections++;
+    if (w->phase != PHASE_DRILL || h->current_epoch < w->drill_epoch) return;
+    bool is_other = !nodeIdEqual(&w->drill_candidate, &h->sender);
+    w->drill_is_split |= is_other && h->current_epoch == w->drill_epoch;
+    w->drill_candidate = h->sender;
+    w->drill_epoch = h->current_epoch;
+}
+
 void checkSend(simWorld *w, simNode *n, uint64_t link, const frameBlock *frame) {
     const uint8_t *p = (const uint8_t *)frame->bytes;
     if (w->options->cost || p[12]) return; /* light */
@@ -128,7 +138,7 @@ void checkSend(simWorld *w, simNode *n, uint64_t link, const frameBlock *frame) 
     if (!nodeIdEqual(&h.sender, &n->id)) return; /* a RESET that is not on disk yet */
     checkDisk(w, n, &h);
     checkEpochs(w, n, &h);
-    if (p[13] == BUS_VOTE_REQUEST) w->stats.elections++;
+    if (p[13] == BUS_VOTE_REQUEST) noteCandidate(w, &h);
     const simConn *c = netConnOf(n, link);
     if (p[13] == BUS_VOTE && c) checkVote(w, n, &h, &w->nodes[c->end[link < CLUSTER_LINK_ACCEPTED].node].id);
 }

@@ -350,7 +350,10 @@ static bool replaced(simWorld *w, unsigned *without) {
 static simTime drillBound(const simWorld *w) {
     if (w->drill == DRILL_FAILOVER || w->drill == DRILL_FORCE)
         return w->config.manual_failover_timeout_ms * MS + SECOND;
-    return 3 * timeout(w) + 3 * SECOND;
+    /* With the votes split, none of the candidates may have the majority; each tries again after twice the election
+     * timeout. */
+    simTime two = 2 * timeout(w) > 2 * SECOND ? 2 * timeout(w) : 2 * SECOND;
+    return 3 * timeout(w) + 3 * SECOND + (w->drill_is_split ? 2 * two + SECOND : 0);
 }
 
 static void drillLook(simWorld *w) {
