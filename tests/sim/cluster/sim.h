@@ -218,6 +218,7 @@ struct simNode {
 
     /* Of the checkers. */
     uint64_t my_epoch_seen, epoch_seen; /* greatest in frames of this id */
+    uint64_t promoted_epoch;            /* its config epoch when its machine made itself a primary */
     simTime *heard;                     /* owns: by node, mono ms of the last frame read */
     simTime *voting_since;              /* owns: mono ms since when it is a primary with slots in this node's view */
     bool epoch_may_fall;
@@ -402,6 +403,7 @@ void checkHeard(simWorld *w, simNode *n, const nodeId *sender);
 void checkFile(simWorld *w, simNode *n);
 void checkMemory(simWorld *w, simNode *n); /* after a restart */
 void checkPromotion(simWorld *w, simNode *n);
+void checkBecomesPrimary(simWorld *w, simNode *n); /* the machine asks for it */
 /* Returns NULL if all nodes agree, else why not, valid until the next call; *nodes: bits of the nodes concerned. */
 const char *checkAgreement(simWorld *w, uint64_t *nodes);
 void checkEnd(simWorld *w);

@@ -2,6 +2,7 @@
  *
  *   on disk before it is sent    a header's epochs, id and slots are those of the nodes file, or older
  *   one vote an epoch            no other VOTE of that node and epoch ever left, and lastVoteEpoch is saved
+ *   a primary is one on disk     main stops replicating for slots whose file has the role and its epoch
  *   epochs grow                  a header's epochs are not below those that the id had, also across a kill
  *   one owner an epoch           two nodes do not serve a slot under one config epoch
  *   a minority does not serve    a primary that has heard no majority for the node timeout and two ticks is not `ok`
@@ -141,6 +142,18 @@ void checkSend(simWorld *w, simNode *n, uint64_t link, const frameBlock *frame) 
     if (p[13] == BUS_VOTE_REQUEST) noteCandidate(w, &h);
     const simConn *c = netConnOf(n, link);
     if (p[13] == BUS_VOTE && c) checkVote(w, n, &h, &w->nodes[c->end[link < CLUSTER_LINK_ACCEPTED].node].id);
+}
+
+/* Whichever node has the slots after a crash must be the one that clients were sent to. A node that becomes a primary
+ * without slots (RESET, REPLICATE NO ONE) serves none. */
+void checkBecomesPrimary(simWorld *w, simNode *n) {
+    const simDisk *d = &n->disk;
+    const clusterNode *me = clusterMyself(n->machine);
+    if (w->options->cost || w->config.save_best_effort || !me->slot_count) return;
+    bool is_there = d->is_known && nodeIdEqual(&d->id, &me->id) && nodeIdIsNone(&d->primary);
+    if (is_there && d->my_epoch >= n->promoted_epoch && slotSetCount(&d->slots)) return;
+    simFault(w, nodeBit(n->index), "a primary is one on disk", "epoch %llu, on disk it is a %s with epoch %llu",
+             ULL(n->promoted_epoch), nodeIdIsNone(&d->primary) ? "primary" : "replica", ULL(d->my_epoch));
 }
 
 /* ---- Each step ---- */

@@ -108,7 +108,9 @@ static void cacheMyself(simWorld *w, simNode *n) {
         n->id = me->id;
         n->my_epoch_seen = n->epoch_seen = 0;
     }
+    bool was_replica = n->is_replica;
     n->is_replica = (me->flags & NODE_REPLICA) != 0;
+    if (was_replica && !n->is_replica) n->promoted_epoch = me->config_epoch;
     const clusterNode *primary = me->primary ? clusterNodeBySeat(n->machine, me->primary) : NULL;
     n->primary_id = primary ? primary->id : (nodeId){{0}};
     (void)w;
@@ -158,9 +160,12 @@ static void execute(simWorld *w, simNode *n, clusterAction *a) {
         netSend(w, n, a->link, frame);
         break;
     }
+    case CLUSTER_BECOME_PRIMARY:
+        checkBecomesPrimary(w, n);
+        serverQueue(w, n, a);
+        break;
     case CLUSTER_HEARD:
     case CLUSTER_VIEW_CHANGED:
-    case CLUSTER_BECOME_PRIMARY:
     case CLUSTER_FOLLOW:
     case CLUSTER_FLUSH:
     case CLUSTER_PAUSE_WRITES:
