@@ -125,7 +125,7 @@ static uint64_t delayUnit(const clusterMachine *m) {
  * them, replicas of different ranks would request votes at the same moment, and split them. */
 static uint64_t rankUnit(const clusterMachine *m) {
     uint64_t unit = delayUnit(m);
-    return unit > RANK_LEAST_MS ? unit : RANK_LEAST_MS;
+    return unit > RANK_LEAST_MS || isPlain(m) ? unit : RANK_LEAST_MS;
 }
 
 /* ---- From the delay to the request for votes ---- */
@@ -215,7 +215,7 @@ static void requestVotes(clusterMachine *m) {
 /* Returns for how long a replica without a dataset leaves the election to one that has it and answers, but waits for
  * its next attempt. */
 static uint64_t delayForData(const clusterMachine *m) {
-    if (m->myself->offset || m->manual.can_start) return 0;
+    if (m->myself->offset || m->manual.can_start || isPlain(m)) return 0;
     EACH_NODE (m, n)
         if (isOtherReplica(m, n) && n->offset && !nodeIsOut(n) && !nodeHas(n, NODE_NO_FAILOVER))
             return 3 * electionTimeout(m);

@@ -162,7 +162,7 @@ static bool mayReturn(clusterMachine *m, const clusterNode *n) {
                    nodeIsReplica(n) ? "replica" : "primary without slots");
         return true;
     }
-    if (since(m, n->failed_ms) <= 2 * nodeTimeout(m) && canBeReplaced(m, n)) return false;
+    if (since(m, n->failed_ms) <= 2 * nodeTimeout(m) && (isPlain(m) || canBeReplaced(m, n))) return false;
     machineLog(m, LL_NOTICE,
                "Clear FAIL state for node %s: is reachable again and nobody is serving its slots after some time.",
                nodeName(n));
@@ -209,7 +209,7 @@ static void allowAnswers(clusterMachine *m) {
 void failureNoticeStop(clusterMachine *m) {
     uint64_t gap = since(m, m->ran_ms);
     if (gap > STOP_LEAST_MS && gap > nodeTimeout(m) / 4) allowAnswers(m);
-    if (gap > STOP_LEAST_MS && gap > nodeTimeout(m)) cutOff(m, gap);
+    if (gap > STOP_LEAST_MS && gap > nodeTimeout(m) && !isPlain(m)) cutOff(m, gap);
     m->ran_ms = m->now.mono_ms;
 }
 
@@ -246,6 +246,7 @@ typedef enum stateReason { STATE_OK, STATE_NOT_COVERED, STATE_MINORITY } stateRe
 static bool isReached(const clusterMachine *m, const clusterNode *n) {
     uint64_t timeout = nodeTimeout(m);
     if (nodeIsMyself(n)) return true;
+    if (isPlain(m)) return !nodeIsOut(n);
     bool is_new = n->created_ms > m->started_ms && since(m, n->created_ms) <= timeout;
     if (nodeIsOut(n) || (!n->answered_ms && !is_new)) return false;
     if (!nodeIsVoting(m->myself) || (is_new && !n->heard_until_ms)) return true;
@@ -272,7 +273,8 @@ static stateReason findReason(clusterMachine *m) {
  * can have been elected, unless it was at that moment. */
 static uint64_t rejoinDelay(const clusterMachine *m) {
     uint64_t timeout = nodeTimeout(m);
-    if (since(m, m->minority_ms) < timeout / 2 || timeout < REJOIN_LEAST_MS) return REJOIN_LEAST_MS;
+    bool was_short = since(m, m->minority_ms) < timeout / 2 && !isPlain(m);
+    if (was_short || timeout < REJOIN_LEAST_MS) return REJOIN_LEAST_MS;
     return timeout < REJOIN_MOST_MS ? timeout : REJOIN_MOST_MS;
 }
 

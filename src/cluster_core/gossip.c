@@ -21,7 +21,7 @@ static void report(clusterMachine *m, clusterNode *n, const clusterNode *sender,
 /* Takes over a newer time of a pong, so that not every node has to ping every other one all the time. A primary that
  * serves asks the other ones itself: it has to know when it does not reach a majority. */
 static void learnPong(const clusterMachine *m, clusterNode *n, const busGossip *g) {
-    if (nodeIsVoting(m->myself) && nodeIsVoting(n)) return;
+    if (nodeIsVoting(m->myself) && nodeIsVoting(n) && !isPlain(m)) return;
     if (isOutThere(g) || nodeIsOut(n) || n->ping_sent_ms || n->report_count || !g->pong_received_s) return;
     int64_t age_ms = m->now.wall_ms - (int64_t)g->pong_received_s * 1000;
     if (age_ms < -FUTURE_MAX_MS) return;

@@ -60,7 +60,7 @@ static void connectTo(clusterMachine *m, clusterNode *n) {
     a->port = n->bus_port;
     n->connect_ms = m->now.mono_ms;
     n->connects++;
-    bool looks_for_it = n->hostname && nodeIsOut(n) && n->connects % 2;
+    bool looks_for_it = n->hostname && nodeIsOut(n) && n->connects % 2 && !isPlain(m);
     if (looks_for_it) a->text = sdsDup(n->hostname);
     nodeAsked(m, n);
 }
@@ -80,11 +80,11 @@ void linkUp(clusterMachine *m, clusterLink *l) {
 /* A node that does not connect to this one does not know it (any more): MEET makes it. */
 static void meetAgain(clusterMachine *m, clusterNode *n, clusterLink *l) {
     uint64_t wait_ms = handshakeTimeout(m);
-    if (n->link_in || !nodeHas(n, NODE_LIGHT_MODULE) || n->meets == MEETS_MAX) return;
+    if (n->link_in || !nodeHas(n, NODE_LIGHT_MODULE) || (n->meets == MEETS_MAX && !isPlain(m))) return;
     if (since(m, n->inbound_missing_ms) <= wait_ms || since(m, n->link_out_ms) <= wait_ms) return;
     if (n->meet_ms && since(m, n->meet_ms) <= wait_ms) return;
     n->meet_ms = m->now.mono_ms;
-    n->meets++;
+    if (n->meets < MEETS_MAX) n->meets++;
     machineLog(m, LL_NOTICE, "Sending MEET packet to node %s because there is no inbound link for it", nodeName(n));
     sendPing(m, l, BUS_MEET);
 }
@@ -94,7 +94,7 @@ static void meetAgain(clusterMachine *m, clusterNode *n, clusterLink *l) {
  * that, and no ping is sent while one has no answer. */
 static bool hangs(const clusterMachine *m, const clusterNode *n) {
     uint64_t timeout = m->config.node_timeout_ms;
-    bool needs_answer = nodeIsOut(n) || (nodeIsVoting(m->myself) && nodeIsVoting(n));
+    bool needs_answer = !isPlain(m) && (nodeIsOut(n) || (nodeIsVoting(m->myself) && nodeIsVoting(n)));
     bool is_silent = since(m, n->data_ms) > timeout / 2 || needs_answer;
     return since(m, n->link_out_ms) > timeout && n->ping_sent_ms && since(m, n->ping_sent_ms) > timeout / 2 &&
            is_silent;
@@ -105,8 +105,8 @@ static void pingIfDue(clusterMachine *m, clusterNode *n, clusterLink *l) {
     bool is_due = since(m, n->pong_ms) > interval;
     /* A primary that serves has to be heard by the others (failure.c): a bit earlier, as ticks and answers take time.
      * */
-    if (nodeIsVoting(m->myself) && nodeIsVoting(n) && since(m, n->heard_until_ms) >= m->config.node_timeout_ms * 2 / 5)
-        is_due = true;
+    bool has_to_hear = nodeIsVoting(m->myself) && nodeIsVoting(n) && !isPlain(m);
+    if (has_to_hear && since(m, n->heard_until_ms) >= m->config.node_timeout_ms * 2 / 5) is_due = true;
     if (!n->ping_sent_ms && is_due) sendPing(m, l, BUS_PING);
 }
 
@@ -220,6 +220,9 @@ static void losesAddress(clusterMachine *m, clusterNode *n, const busFrame *f) {
     linkClose(m, linkTo(m, n));
     machineChanged(m);
     machineViewChanged(m);
+    if (!isPlain(m) || nodeHas(n, NODE_FAILED)) return;
+    failureMark(m, n);
+    broadcastFail(m, n);
 }
 
 /* The first frame on an inbound link says which node has connected. It replaces an older link of that node. */
@@ -374,7 +377,7 @@ static void answerPing(clusterMachine *m, uint64_t link, bool sender_was_known, 
 void frameOfPing(clusterMachine *m, clusterLink *l, clusterNode *sender, const busFrame *f) {
     uint64_t link = l->number;
     bool is_request = f->type != BUS_PONG, is_meet = f->type == BUS_MEET, is_known = sender != NULL;
-    if (is_meet && !is_known && forgottenHas(m, &f->header.sender)) return;
+    if (is_meet && !is_known && forgottenHas(m, &f->header.sender) && !isPlain(m)) return;
     if (is_meet || (is_request && !m->myself->ip[0])) learnOwnAddress(m, l);
     if (is_meet && !is_known) meetOfStranger(m, l, &f->header);
     readPing(m, l, sender, f);

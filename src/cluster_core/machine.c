@@ -157,7 +157,7 @@ static void configure(clusterMachine *m, const clusterConfig *config) {
  * */
 static void readLocal(clusterMachine *m, const clusterLocal *local) {
     m->local = *local;
-    if (!nodeIsReplica(m->myself) || local->primary_link_is_up) m->offset_is_void = false;
+    if (!nodeIsReplica(m->myself) || local->primary_link_is_up || isPlain(m)) m->offset_is_void = false;
     bool counts = !nodeIsReplica(m->myself) || (local->has_dataset && !m->offset_is_void);
     m->myself->offset = counts ? local->offset : 0;
     protectionBegin(m);

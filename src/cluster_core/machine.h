@@ -38,6 +38,7 @@ typedef struct clusterConfig {
     bool allow_replica_migration, require_full_coverage, replica_no_failover;
     bool protect_data;                 /* a primary that starts without data leaves its slots to a replica */
     bool save_best_effort;             /* goes on when the nodes file cannot be written */
+    bool plain_valkey;                 /* for simulations of mixed clusters: does what Valkey 9.1.2 does, and no more */
     bool uses_tls;                     /* tls-cluster: `port` of frames is the TLS port */
     uint16_t port, tls_port, bus_port; /* of this node, announced ones first; 0: none */
     uint16_t client_port, client_tls_port;

@@ -165,6 +165,9 @@ void machineTell(const clusterMachine *m, toldState *told);
 /* Sends all nodes a PONG once the present version is on disk, at once if it is. */
 void machineAnnounce(clusterMachine *m);
 
+/* Returns whether this node stands for one of Valkey 9.1.2 in a simulation: what goes beyond that is left out. */
+static inline bool isPlain(const clusterMachine *m) { return m->config.plain_valkey; }
+
 static inline bool nodeHas(const clusterNode *n, unsigned flags) { return (n->flags & flags) != 0; }
 static inline bool nodeIsMyself(const clusterNode *n) { return nodeHas(n, NODE_MYSELF); }
 static inline bool nodeIsPrimary(const clusterNode *n) { return nodeHas(n, NODE_PRIMARY); }

@@ -62,7 +62,7 @@ static void askPrimary(clusterMachine *m) {
 void manualLinkUp(clusterMachine *m, const clusterNode *n) {
     const manualFailover *f = &m->manual;
     bool waits_for_pause = f->end_ms && f->by_me && !f->has_offset && !f->can_start;
-    if (!waits_for_pause || n->seat != m->myself->primary) return;
+    if (!waits_for_pause || n->seat != m->myself->primary || isPlain(m)) return;
     machineLog(m, LL_NOTICE, "A link to the primary is up: the manual failover is requested again.");
     askPrimary(m);
 }
@@ -118,7 +118,7 @@ void manualSawPaused(clusterMachine *m, clusterNode *sender, const busHeader *h)
     bool is_awaited = f->end_ms && f->by_me && !f->can_start && sender->seat == m->myself->primary;
     if (!is_awaited || is_paused == f->has_offset) return;
     if (!is_paused) {
-        resumedTooSoon(m);
+        if (!isPlain(m)) resumedTooSoon(m);
         return;
     }
     f->has_offset = true;
@@ -157,7 +157,7 @@ void manualRequested(clusterMachine *m, clusterNode *sender) {
 
 void manualVoted(clusterMachine *m, const clusterNode *replica) {
     manualFailover *f = &m->manual;
-    if (f->end_ms && f->replica == replica->seat) f->end_ms = m->writes_paused_until_ms;
+    if (f->end_ms && f->replica == replica->seat && !isPlain(m)) f->end_ms = m->writes_paused_until_ms;
 }
 
 static void primaryTick(clusterMachine *m) {

@@ -383,7 +383,7 @@ static unsigned importsClaimedBy(const clusterMachine *m, const clusterNode *n, 
 /* Takes an epoch that is greater than that of a claim to imported slots. */
 static void defendImports(clusterMachine *m, const clusterNode *n, const slotSet *slots, uint64_t epoch) {
     clusterNode *me = m->myself;
-    if (!nodeIsPrimary(me) || epoch <= me->config_epoch || isSameShard(n, me)) return;
+    if (!nodeIsPrimary(me) || epoch <= me->config_epoch || isSameShard(n, me) || isPlain(m)) return;
     unsigned count = importsClaimedBy(m, n, slots);
     if (!count || !takeEpoch(m, 1)) return;
     machineLog(m, LL_NOTICE,
@@ -397,7 +397,7 @@ void ownershipTick(clusterMachine *m) {
     uint64_t wait_ms = 2 * m->config.node_timeout_ms;
     unsigned released = 0;
     if (wait_ms < UNCLAIMED_LEAST_MS) wait_ms = UNCLAIMED_LEAST_MS;
-    if (!m->unclaimed_ms || m->now.mono_ms - m->unclaimed_ms <= wait_ms) return;
+    if (!m->unclaimed_ms || m->now.mono_ms - m->unclaimed_ms <= wait_ms || isPlain(m)) return;
     m->unclaimed_ms = 0;
     for (unsigned slot = 0; slot < CLUSTER_SLOTS; slot++) {
         if (!slotSetHas(&m->unclaimed, slot)) continue;
@@ -457,8 +457,9 @@ static void resolveCollision(clusterMachine *m, clusterNode *n, const busHeader 
     clusterNode *me = m->myself;
     if (!nodeIsPrimary(me) || !nodeIsPrimary(n) || n->config_epoch != me->config_epoch) return;
     bool is_smaller = hasSmallerId(me, n), takes = is_smaller;
-    if (claims_mine && isSameShard(me, n) && !knowsOffset(m)) return;
-    if (claims_mine && isSameShard(me, n) && h->offset != me->offset) {
+    bool is_of_shard = claims_mine && isSameShard(me, n) && !isPlain(m);
+    if (is_of_shard && !knowsOffset(m)) return;
+    if (is_of_shard && h->offset != me->offset) {
         if (hasBetterOffset(m, h)) {
             giveWay(m, n, h);
             return;
@@ -497,7 +498,8 @@ static bool ignoresOld(clusterMachine *m, clusterNode *n, const busHeader *h) {
 
 /* Returns whether a frame is older than others that the node has sent. A primary's config epoch falls only if it has
  * been a replica meanwhile: then its current epoch shows which frame is newer. */
-static bool isOld(const clusterNode *n, const busHeader *h) {
+static bool isOld(const clusterMachine *m, const clusterNode *n, const busHeader *h) {
+    if (isPlain(m)) return false;
     if (h->current_epoch < n->current_epoch) return true;
     if (!nodeIdIsNone(&h->primary) || h->config_epoch >= n->config_epoch) return false;
     return h->current_epoch == n->current_epoch || h->current_epoch < n->config_epoch;
@@ -521,7 +523,7 @@ static void readPrimary(clusterMachine *m, clusterNode *n, const busFrame *f) {
     n->old_since_ms = 0;
     promoteNode(m, n);
     setShard(m, n, &f->extensions.shard);
-    setEpoch(m, n, h->config_epoch);
+    if (epoch_is_new || !isPlain(m)) setEpoch(m, n, h->config_epoch);
     defendImports(m, n, &h->slots, h->config_epoch);
     claimResult r = readClaims(
         m,
@@ -570,7 +572,7 @@ static void moveSlotsOfFormer(clusterMachine *m, clusterNode *n, clusterNode *to
         claimResult r = readClaims(m, &(slotClaim){.node = to, .slots = &h->slots, .epoch = h->config_epoch});
         afterClaims(m, to, &r);
     }
-    if (to == m->myself && isSameShard(n, to)) takeSlotsOfFormer(m, n, h);
+    if (to == m->myself && isSameShard(n, to) && !isPlain(m)) takeSlotsOfFormer(m, n, h);
     if (!n->slot_count) return;
     machineLog(m, LL_NOTICE, "Node %s is no longer primary of shard %.40s; removed all %u slot(s) it used to own",
                nodeName(n), n->shard.text, n->slot_count);
@@ -645,7 +647,7 @@ static bool hasLostEpoch(const clusterNode *n, const busHeader *h) {
 static void correct(clusterMachine *m, const clusterNode *n, const busHeader *h) {
     const clusterNode *claims = nodeIsReplica(n) && n->primary ? nodeAt(m, n->primary) : n;
     const clusterNode *owner = newerOwner(m, claims, h);
-    if (!owner && hasLostEpoch(n, h)) owner = n;
+    if (!owner && hasLostEpoch(n, h) && !isPlain(m)) owner = n;
     clusterLink *l = linkTo(m, n);
     if (!owner || !l || !l->is_up || (owner == m->myself && m->saved_version < m->version)) return;
     sendUpdate(m, l, owner);
@@ -655,7 +657,7 @@ void ownershipRead(clusterMachine *m, clusterNode *sender, const busFrame *f) {
     const busHeader *h = &f->header;
     epochSeen(m, h->current_epoch);
     epochSeen(m, h->config_epoch);
-    if (!isOld(sender, h) || !ignoresOld(m, sender, h)) {
+    if (!isOld(m, sender, h) || !ignoresOld(m, sender, h)) {
         sender->current_epoch = h->current_epoch;
         if (!nodeIdIsNone(&h->primary) || (h->flags & NODE_REPLICA)) readReplica(m, sender, f);
         else readPrimary(m, sender, f);
@@ -670,7 +672,7 @@ void ownershipRead(clusterMachine *m, clusterNode *sender, const busFrame *f) {
  * since then are given up. */
 static void rememberEpoch(clusterMachine *m, const busFrame *f) {
     clusterNode *me = m->myself;
-    if (!nodeIsPrimary(me) || f->subject_epoch <= me->config_epoch) return;
+    if (!nodeIsPrimary(me) || f->subject_epoch <= me->config_epoch || isPlain(m)) return;
     machineLog(m, LL_WARNING, "This node has had config epoch %llu, but its nodes file is older (epoch %llu).",
                ull(f->subject_epoch), ull(me->config_epoch));
     for (unsigned slot = 0; slot < CLUSTER_SLOTS; slot++) {

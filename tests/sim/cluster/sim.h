@@ -68,6 +68,7 @@ typedef struct simOptions {
     unsigned nodes, storm, check_every; /* 0: drawn. storm: seconds of the world */
     uint64_t without;                   /* bits of faults that are not used */
     uint64_t only;                      /* bits of faults that may be used */
+    unsigned valkeys;                   /* percent of nodes that stand for Valkey 9.1.2, plus 1; 0: drawn */
     unsigned plant;                     /* a fault of the driver: sim_plants */
     bool trace, quiet, no_shrink, cost, keep_going;
     uint8_t hash_key; /* of dicts: the run must not depend on it */
@@ -88,6 +89,7 @@ typedef enum simEventKind {
     SIM_SAVED,     /* number: bits SAVE_..., version; owned: the text */
     SIM_MAIN,      /* action: main executes it */
     SIM_PULL,      /* a replica reads its primary's stream */
+    SIM_DIES,      /* the process ends, as its disk has failed */
     SIM_OBEY,      /* command from the replication stream; number: slot, id: node */
     /* Of the world. */
     SIM_CONNECT, /* conn: the request arrives */
@@ -182,7 +184,8 @@ typedef struct simDisk {
 
 struct simNode {
     unsigned index, incarnation, stops;
-    bool alive, stopped, is_old_version;
+    bool alive, stopped;
+    bool is_valkey; /* it behaves as recorded of Valkey 9.1.2 */
     bool ip_is_announced;
     char hostname[32]; /* empty: none */
     clusterMachine *machine;
@@ -264,7 +267,7 @@ struct simWorld {
     simNode *nodes; /* owns */
     unsigned count, primaries;
     uint8_t *blocked; /* owns: [from * count + to]: number of partitions that cut it */
-    rng draw, net, disk, client, operator_, fault[FAULT_KINDS];
+    rng draw, draw_valkeys, net, disk, client, operator_, fault[FAULT_KINDS];
 
     /* Drawn by the seed. */
     uint64_t faults; /* bits */
@@ -274,6 +277,7 @@ struct simWorld {
     unsigned clients;
     simTime client_gap;
     bool storm_from_start, all_have_names;
+    bool is_mixed; /* some nodes are of Valkey */
 
     /* Changed by faults. */
     simTime extra_delay;
@@ -367,6 +371,8 @@ void nodeStep(simWorld *w, simNode *n, const clusterEvent *e);
 const char *nodeCommand(simWorld *w, simNode *n, const clusterCommand *c);
 void nodeHandle(simWorld *w, simEvent *e);
 void nodeResume(simWorld *w, simNode *n);
+/* Stops a process for some time. */
+void nodeStop(simWorld *w, simNode *n, simTime wait);
 /* Has an event of a node wait until it is not stopped any more. */
 void nodeDefer(simNode *n, simEvent *e);
 void nodeEnd(simNode *n);

@@ -215,7 +215,7 @@ static void checkMinority(simWorld *w, simNode *n) {
             heard += now - last <= limit;
         }
     }
-    if (n->is_replica || !s.ok || !serves(n)) return;
+    if (n->is_replica || n->is_valkey || !s.ok || !serves(n)) return;
     if (heard < voting / 2 + 1)
         simFault(w, nodeBit(n->index), "a minority does not serve", "it has heard %u of %u primaries within %llu ms",
                  heard, voting, ULL(limit));
@@ -232,9 +232,21 @@ void checkTick(simWorld *w, simNode *n) {
 
 /* ---- Data ---- */
 
+/* Returns whether no node of its shard, as it sees it, is of Valkey: the offsets that decide are those of all. */
+static bool shardIsOurs(simWorld *w, const simNode *n) {
+    const clusterNode *me = clusterMyself(n->machine);
+    if (!w->is_mixed) return true;
+    for (const clusterNode *c = clusterNodeNext(n->machine, NULL); c; c = clusterNodeNext(n->machine, c)) {
+        const simNode *other = nodeOfId(w, &c->id);
+        if (other && other->is_valkey && nodeIdEqual(&c->shard, &me->shard)) return false;
+    }
+    return true;
+}
+
 void checkPromotion(simWorld *w, simNode *n) {
     const clusterNode *me = clusterMyself(n->machine);
     if (!me->slots) return;
+    bool is_promised = !w->data_may_go && shardIsOurs(w, n);
     for (unsigned k = 0; k < SIM_KEYS; k++) {
         if (!slotSetHas(me->slots, slotOfKey(k))) continue;
         uint64_t has = n->server.version[k];
@@ -244,7 +256,7 @@ void checkPromotion(simWorld *w, simNode *n) {
             w->accepted[k] = has;
         }
         if (has < w->acked_majority[k]) w->stats.lost_majority++;
-        if (has < w->acked[k] && !w->exempt[k] && !w->data_may_go)
+        if (has < w->acked[k] && is_promised)
             simFault(w, nodeBit(n->index), "an acknowledged write stays",
                      "key %u has version %llu, all acknowledged %llu at %.3f", k, ULL(has), ULL(w->acked[k]),
                      (double)w->acked_at[k] / 1e6);

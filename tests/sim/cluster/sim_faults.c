@@ -25,6 +25,22 @@ static void drawConfig(simWorld *w) {
     c->save_best_effort = false;
 }
 
+/* Has a quarter of the seeds run with nodes of Valkey 9.1.2 among the others. Faults from which a Valkey does not
+ * recover by itself are left out there: commands without sense, moved nodes, answers that are lost on a link that
+ * stays. */
+static void drawValkeys(simWorld *w) {
+    rng *r = &w->draw_valkeys;
+    const simOptions *o = w->options;
+    const uint64_t left_out = UINT64_C(1) << FAULT_SLOTS | UINT64_C(1) << FAULT_RESETS | UINT64_C(1) << FAULT_MEMBERS |
+                              UINT64_C(1) << FAULT_TAKEOVERS | UINT64_C(1) << FAULT_MOVES |
+                              UINT64_C(1) << FAULT_REPLICATES | UINT64_C(1) << FAULT_ADDRESS |
+                              UINT64_C(1) << FAULT_FORGE;
+    bool draws = worldChance(r, 0.25);
+    double part = o->valkeys ? (o->valkeys - 1) / 100.0 : draws ? 0.2 + 0.6 * rngDouble(r) : 0;
+    for (unsigned i = 0; i < w->count; i++) w->is_mixed |= w->nodes[i].is_valkey = worldChance(r, part);
+    if (w->is_mixed) w->faults &= ~left_out;
+}
+
 void faultsDraw(simWorld *w) {
     rng *r = &w->draw;
     const simOptions *o = w->options;
@@ -52,6 +68,7 @@ void faultsDraw(simWorld *w) {
     }
     w->faults &= ~o->without;
     if (o->only) w->faults = o->only;
+    drawValkeys(w);
     w->all_have_names = worldChance(r, 0.3);
     for (unsigned i = 0; i < w->count; i++) {
         simNode *n = &w->nodes[i];
@@ -178,23 +195,22 @@ static void configureOne(simWorld *w) {
     nodeStep(w, n, &e);
 }
 
+static void mainIsBusy(const simWorld *w, simNode *n, simTime until) {
+    simTime end = w->phase_began + w->storm_length;
+    n->server.main_free = w->phase == PHASE_STORM && until > end ? end : until;
+}
+
 static void disturbNode(simWorld *w, unsigned kind, simTime t) {
     rng *r = &w->fault[kind];
     simNode *n = anyAlive(w, r);
     if (!n) return;
     if (simTraces(w, n->index)) simTrace(w, n, "fault: %s", sim_fault_names[kind]);
     switch (kind) {
-    case FAULT_STALL:
-        n->stopped = true;
-        worldAt(
-            w, w->now + worldBetween(r, 100 * MS, 3 * t),
-            (simEvent){.kind = SIM_RESUME, .number = n->index, .version = n->incarnation, .incarnation = ++n->stops});
+    case FAULT_STALL: nodeStop(w, n, worldBetween(r, 100 * MS, 3 * t)); break;
+    case FAULT_BUSY:
+        if (n->is_valkey) nodeStop(w, n, worldBetween(r, 50 * MS, 2 * t)); /* its main thread serves the bus */
+        else mainIsBusy(w, n, w->now + worldBetween(r, 50 * MS, 2 * t));
         break;
-    case FAULT_BUSY: {
-        simTime until = w->now + worldBetween(r, 50 * MS, 2 * t), end = w->phase_began + w->storm_length;
-        n->server.main_free = w->phase == PHASE_STORM && until > end ? end : until;
-        break;
-    }
     case FAULT_DISK_SLOW:
         n->disk_delay = worldBetween(r, 10 * MS, 3 * SECOND);
         later(w, kind, worldBetween(r, SECOND, 4 * t), 0, n->index);

@@ -2,6 +2,7 @@
  *
  *   sim-cluster [--seed N] [--seeds N] [--seconds S] [--steps N]     from seed N on, up to one of these limits
  *               [--nodes N] [--storm S] [--check-every N]
+ *               [--valkeys PERCENT]    of the nodes behave as recorded of Valkey 9.1.2; default: drawn
  *               [--only FAULT,...] [--without FAULT,...] [--plant N] [--no-shrink]
  *               [--trace]          all events of one seed
  *               [--keep-going]     a line for each seed that breaks a rule
@@ -221,6 +222,7 @@ int main(int argc, char **argv) {
             else if (!strcmp(a, "--steps")) o.steps = numberOf(value);
             else if (!strcmp(a, "--storm")) o.storm = (unsigned)numberOf(value);
             else if (!strcmp(a, "--check-every")) o.check_every = (unsigned)numberOf(value);
+            else if (!strcmp(a, "--valkeys")) o.valkeys = (unsigned)numberOf(value) + 1;
             else if (!strcmp(a, "--plant")) o.plant = (unsigned)numberOf(value);
             else if (!strcmp(a, "--only") && value) o.only = faultsOf(value), o.without |= o.only ? 0 : UINT64_MAX;
             else if (!strcmp(a, "--without") && value) o.without |= faultsOf(value);

@@ -22,6 +22,7 @@ clusterConfig nodeConfig(const simWorld *w, const simNode *n) {
     c.bus_port = n->bus_port;
     if (n->hostname[0]) c.hostname = sliceStr(n->hostname);
     if (n->ip_is_announced) memcpy(c.ip, n->ip, sizeof(c.ip));
+    if (n->is_valkey) c.plain_valkey = true, c.protect_data = false;
     return c;
 }
 
@@ -80,7 +81,26 @@ static void saveStart(simWorld *w, simNode *n) {
                        .owned = zstrdup(n->saving_text)});
 }
 
+/* A Valkey saves in its main thread, which waits for the disk; it ends when it cannot save. */
+static void saveInStep(simWorld *w, simNode *n) {
+    uint64_t version;
+    if (n->disk_fails) {
+        worldAt(w, w->now, (simEvent){.kind = SIM_DIES, .node = n->index, .incarnation = n->incarnation});
+        return;
+    }
+    sdsFree(n->disk.text);
+    n->disk.text = clusterFileText(n->machine, nodeTime(w, n), &version);
+    w->stats.saves++;
+    checkFile(w, n);
+    nodeStep(w, n, &(clusterEvent){.kind = CLUSTER_SAVED, .version = version});
+    if (n->disk_delay && !n->stopped) nodeStop(w, n, n->disk_delay);
+}
+
 static void saveIfNeeded(simWorld *w, simNode *n) {
+    if (n->is_valkey) {
+        if (clusterMustSave(n->machine)) saveInStep(w, n);
+        return;
+    }
     if (!n->saving && w->now >= n->save_again && clusterMustSave(n->machine)) saveStart(w, n);
 }
 
@@ -233,11 +253,20 @@ static void tick(simWorld *w, simNode *n) {
             (simEvent){.kind = SIM_TICK, .node = n->index, .incarnation = n->incarnation});
 }
 
+/* It is started again after a while; by hand when faults are healed. */
+static void dies(simWorld *w, simNode *n) {
+    if (!n->disk_fails) return;
+    nodeKill(w, n, false);
+    worldAt(w, w->now + worldBetween(&w->disk, SECOND, 5 * SECOND),
+            (simEvent){.kind = SIM_START, .number = n->index, .version = n->incarnation});
+}
+
 void nodeHandle(simWorld *w, simEvent *e) {
     simNode *n = &w->nodes[e->node];
     switch (e->kind) {
     case SIM_TICK: tick(w, n); break;
     case SIM_SAVED: saved(w, n, e); break;
+    case SIM_DIES: dies(w, n); break;
     default: break;
     }
 }
@@ -327,6 +356,12 @@ void nodeDefer(simNode *n, simEvent *e) {
     e->conn = NULL;
     e->frame = NULL;
     e->owned = NULL;
+}
+
+void nodeStop(simWorld *w, simNode *n, simTime wait) {
+    n->stopped = true;
+    worldAt(w, w->now + wait,
+            (simEvent){.kind = SIM_RESUME, .number = n->index, .version = n->incarnation, .incarnation = ++n->stops});
 }
 
 void nodeResume(simWorld *w, simNode *n) {

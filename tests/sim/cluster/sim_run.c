@@ -27,6 +27,7 @@ void simInit(simWorld *w, const simOptions *o, uint64_t seed) {
     seedRng(&w->disk, seed, 3);
     seedRng(&w->client, seed, 4);
     seedRng(&w->operator_, seed, 5);
+    seedRng(&w->draw_valkeys, seed, 6);
     for (unsigned k = 0; k < FAULT_KINDS; k++) seedRng(&w->fault[k], seed, 100 + k);
     unsigned count = 3 + (unsigned)worldBelow(&w->draw, worldChance(&w->draw, 0.8) ? 8 : 28);
     w->count = o->nodes ? o->nodes : count;
@@ -48,6 +49,7 @@ void simDispatch(simWorld *w, simEvent *e) {
     }
     switch (e->kind) {
     case SIM_TICK:
+    case SIM_DIES:
     case SIM_SAVED: nodeHandle(w, e); break;
     case SIM_ACCEPTED:
     case SIM_LINK_UP:

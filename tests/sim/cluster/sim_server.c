@@ -184,7 +184,7 @@ static void follow(simWorld *w, simNode *n, const clusterAction *a) {
         s->has_dataset = false;
     }
     /* A former primary may have written what its successor does not have: its offset counts when it has continued. */
-    if (s->is_primary) s->has_dataset = false;
+    if (s->is_primary && !n->is_valkey) s->has_dataset = false;
     s->is_primary = false;
     s->has_primary = true;
     s->primary = a->node;

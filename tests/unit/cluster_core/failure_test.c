@@ -305,6 +305,26 @@ TEST(state_of_a_primary_without_a_majority_fails_within_the_timeout) {
     }
 }
 
+/* Frames of C, D and E come, but no answers: they may suspect this node, and a simulated node of Valkey serves on. */
+TEST(state_of_a_plain_valkey_does_not_depend_on_answers) {
+    for (int is_plain = 0; is_plain < 2; is_plain++) {
+        static const char *const silent[] = {ID_C, ID_D, ID_E};
+        clusterMachine *m = fixtureMachine(FIVE_OF_A, 7001);
+        m->config.plain_valkey = is_plain;
+        run(m, 3000, ALL);
+        for (int i = 0; i < TIMEOUT / 100 + 2; i++) {
+            run(m, 100, "br");
+            for (unsigned k = 0; k < 3; k++) {
+                fixtureHeader(silent[k], fixtureNode(m, silent[k])->config_epoch, 6000 + 3000 * k,
+                              k < 2 ? 8999 + 3000 * k : CLUSTER_SLOTS - 1);
+                fixtureHear(m);
+            }
+        }
+        CHECK_EQ_INT(clusterSummarize(m).ok, is_plain);
+        fixtureFree(m);
+    }
+}
+
 TEST(state_of_a_primary_that_was_cut_off_waits) {
     clusterMachine *m = fixtureMachine(FIVE_OF_A, 7001);
     run(m, 3000, ALL);

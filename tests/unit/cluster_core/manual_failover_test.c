@@ -198,6 +198,23 @@ TEST(failover_does_not_count_the_offset_of_a_pause_that_has_ended) {
     smallFree(&c);
 }
 
+/* As a simulated node of Valkey does. */
+TEST(failover_is_requested_once_by_a_plain_valkey) {
+    smallCluster c;
+    start(&c, 4);
+    c.nodes[0].config.manual_failover_timeout_ms = 1000;
+    smallConfigure(&c, 0);
+    c.nodes[3].config.plain_valkey = true;
+    smallConfigure(&c, 3);
+    smallCommand(&c, 3, plain);
+    smallRun(&c, 900);
+    c.nodes[0].main_waits = true;
+    smallRun(&c, 400);
+    CHECK(c.nodes[0].resumed == 1 && c.nodes[0].paused == 1);
+    CHECK(!logged(&c, 3, "requested again"));
+    smallFree(&c);
+}
+
 TEST(failover_that_runs_yields_to_a_stronger_one) {
     smallCluster c;
     start(&c, 4);
