@@ -309,6 +309,7 @@ struct simWorld {
     bool data_may_go;      /* datasets have been lost by amnesia or by command */
     bool epochs_may_clash; /* epochs have been raised without a vote by command */
     bool members_change;   /* FORGET, RESET */
+    slotSet deleted;       /* slots that a command has taken from their owner */
     bool slots_may_go;     /* slots have been removed by command */
 
     uint64_t step_ns; /* spent in steps; measured by the run for cost only */

@@ -102,6 +102,35 @@ static void move(simWorld *w, rng *r) {
     w->move_step = (w->move_step + 1) % 7;
 }
 
+/* Returns the node that owns a slot: the primary that claims it under the greatest epoch, running or on disk. */
+static const simNode *trueOwner(const simWorld *w, unsigned slot) {
+    const simNode *owner = NULL;
+    uint64_t best = 0;
+    for (unsigned i = 0; i < w->count; i++) {
+        const simNode *n = &w->nodes[i];
+        const clusterNode *me = n->alive ? clusterMyself(n->machine) : NULL;
+        bool claims = me ? me->slots && slotSetHas(me->slots, slot)
+                         : slotSetHas(&n->disk.slots, slot) && nodeIdIsNone(&n->disk.primary);
+        uint64_t epoch = me ? me->config_epoch : n->disk.my_epoch;
+        if (!claims || epoch < best) continue;
+        best = epoch;
+        owner = n;
+    }
+    return owner;
+}
+
+/* Notes the slots that a command may leave without an owner. DELSLOTS of a former primary does not: its successor has
+ * the slots. */
+static void noteDeleted(simWorld *w, const simNode *n, const clusterCommand *c) {
+    bool is_exact = c->kind == CLUSTER_DEL_SLOTS;
+    if (c->kind == CLUSTER_FLUSH_SLOTS) memset(&w->deleted, 0xff, sizeof(w->deleted));
+    for (unsigned s = 0; s < CLUSTER_SLOTS; s++) {
+        if (!slotSetHas(c->slots, s)) continue;
+        const simNode *owner = is_exact ? trueOwner(w, s) : NULL;
+        if (!owner || owner == n) slotSetAdd(&w->deleted, s);
+    }
+}
+
 static void strangeSlots(simWorld *w, rng *r, simNode *n) {
     static const clusterCommandKind kinds[] = {CLUSTER_ADD_SLOTS,     CLUSTER_DEL_SLOTS,  CLUSTER_SET_MIGRATING,
                                                CLUSTER_SET_IMPORTING, CLUSTER_SET_STABLE, CLUSTER_SET_OWNER,
@@ -112,6 +141,7 @@ static void strangeSlots(simWorld *w, rng *r, simNode *n) {
     clusterCommand c = {.kind = kinds[worldBelow(r, 8)], .slots = &slots, .slot = first, .node = anyNode(w, r)->id};
     if (c.kind == CLUSTER_FLUSH_SLOTS && worldChance(r, 0.8)) return;
     w->slots_may_go = w->data_may_go = w->epochs_may_clash = true;
+    if (c.kind != CLUSTER_ADD_SLOTS) noteDeleted(w, n, &c);
     nodeCommand(w, n, &c);
 }
 
@@ -249,6 +279,19 @@ static void meetMoved(simWorld *w) {
         }
 }
 
+/* A slot without an owner has been taken from it by a command. */
+static void checkOwned(simWorld *w) {
+    const unsigned others[] = {FAULT_MEMBERS, FAULT_RESETS,     FAULT_TAKEOVERS, FAULT_MOVES,
+                               FAULT_AMNESIA, FAULT_REPLICATES, FAULT_ADDRESS,   FAULT_FORGE};
+    for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (worldHas(w, others[i])) return;
+    for (unsigned s = 0; s < CLUSTER_SLOTS; s++) {
+        bool owned = slotSetHas(&w->deleted, s);
+        for (unsigned i = 0; i < w->count && !owned; i++) owned = clusterOwner(w->nodes[i].machine, s) != NULL;
+        if (!owned) simFault(w, UINT64_MAX, "a slot keeps its owner", "slot %u has none", s);
+    }
+}
+
 static void repair(simWorld *w) {
     if (w->now - w->operated < 2 * SECOND) return;
     w->operated = w->now;
@@ -260,6 +303,7 @@ static void repair(simWorld *w) {
     if (w->members_change) forgetGhosts(w);
     if (needsMeets(w) && w->now - w->phase_began > 3 * timeout(w)) meetMoved(w);
     if (!w->slots_may_go || w->now - w->phase_began < 2 * timeout(w)) return;
+    checkOwned(w);
     for (unsigned i = 0; i < w->count; i++) {
         simNode *n = &w->nodes[i];
         slotSet none = {{0}};
