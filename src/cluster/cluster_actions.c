@@ -157,16 +157,16 @@ static void follow(const clusterAction *a) {
     nodeId own = clusterMyself(m)->id;
     clusterUnlock();
     acted.follows = a->node;
-    primaryLinkSetNodes(&own, &a->node);
+    primaryLinkSetNodes(&own, &a->node, a->same_shard);
     primaryLinkFollow(a->ip, port);
 }
 
 void clusterActionsInit(aeEventLoop *loop, const clusterMachine *m) {
     acted.loop = loop;
-    const clusterNode *primary = clusterNodeBySeat(m, clusterMyself(m)->primary);
+    const clusterNode *me = clusterMyself(m), *primary = clusterNodeBySeat(m, me->primary);
+    primaryLinkSetNodes(&me->id, primary ? &primary->id : &(nodeId){{0}}, false);
     if (!primary || !primary->ip[0]) return;
     acted.follows = primary->id;
-    primaryLinkSetNodes(&clusterMyself(m)->id, &primary->id);
     replSettingsSetPrimary(primary->ip, portOf(primary));
 }
 
@@ -204,7 +204,7 @@ clusterLocal clusterLocalNow(void) {
     }
     primaryFigures f = primaryLinkFigures();
     local.primary_link_is_up = f.state == PRIMARY_UP;
-    local.has_dataset = f.has_offset;
+    local.has_dataset = f.follows_stream;
     local.offset = local.has_dataset ? (uint64_t)f.applied_offset : 0;
     local.primary_silent_ms = silentMs(&f);
     return local;

@@ -154,7 +154,7 @@ static void configure(clusterMachine *m, const clusterConfig *config) {
 
 /* The offset of a replica counts in elections if its dataset is one that its primary has had. That of a former primary
  * does not, before the two have synchronized: the writes that no replica had when it failed would win over newer ones.
- * */
+ * The caller knows a dataset from a file by the node that the file names (primaryLinkStreamNode()). */
 static void readLocal(clusterMachine *m, const clusterLocal *local) {
     m->local = *local;
     if (!nodeIsReplica(m->myself) || local->primary_link_is_up || isPlain(m)) m->offset_is_void = false;

@@ -41,7 +41,8 @@ static bool describePosition(rdbReplication *out) {
     *out = (rdbReplication){.stream_db = db < 0 ? 0 : db,
                             .id = replicationIds()->id,
                             .offset = (long long)replStreamOffset(),
-                            .slot_states = slotStatesRecorded()};
+                            .slot_states = slotStatesRecorded(),
+                            .node = primaryLinkStreamNode()};
     return true;
 }
 

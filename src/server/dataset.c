@@ -40,7 +40,8 @@ static bool loadSnapshot(void) {
     loadingEnd();
     rdbLoadResultFree(&r);
     if (r.end == RDB_LOAD_DONE && r.replication.found)
-        primaryLinkRemember(r.replication.id, (uint64_t)r.replication.offset, r.replication.stream_db);
+        primaryLinkRemember(r.replication.id, (uint64_t)r.replication.offset, r.replication.stream_db,
+                            r.replication.node);
     if (r.end == RDB_LOAD_NO_FILE) return true;
     if (r.end != RDB_LOAD_DONE) {
         serverLog(LL_WARNING, "Fatal error loading the DB, check server logs. Exiting.");

@@ -64,3 +64,43 @@ start_cluster 3 1 {save ""} {
         wait_for_condition 20 {[offset_of 2 $id] > 0}
     }
 }
+
+# Restarts the last node with the dataset that it has saved.
+proc restart_last_node {} {
+    [node 5] SAVE
+    [node 5] destroy
+    restart_server
+    lset cluster::clients 5 [RespClient new [srv port]]
+    lset cluster::pids 5 [srv pid]
+    wait_for_condition 20 {[cluster_field 5 cluster_state] eq "ok"}
+}
+
+start_cluster 3 1 {save "" cluster-allow-replica-migration no} {
+    test "A primary that was replaced counts no offset from its file after a restart" {
+        [node 5] CLUSTER FAILOVER
+        wait_for_condition 20 {[all_agree] && [lindex [node_line 0 [node_id 5]] 2] eq "master"}
+        wait_for_condition 20 {[info_of 2 master_link_status] eq "up"}
+        [node 5] SET foo 1
+        exec kill -STOP [lindex $cluster::pids 5]
+        wait_for_condition 20 {[lindex [node_line 0 [node_id 2]] 2] eq "master"}
+        [node 2] CONFIG SET requirepass secret
+        [node 2] CONFIG SET masterauth secret
+        exec kill -CONT [lindex $cluster::pids 5]
+        wait_for_condition 20 {[lindex [node_line 5 [node_id 5]] 2] eq "myself,slave"}
+        restart_last_node
+        assert_equal 1 [[node 5] DBSIZE]
+        assert_equal 0 [offset_of 5 [node_id 5]]
+        wait_for_condition 20 {[info_of 5 master_link_status] eq "down"}
+        assert_equal 0 [offset_of 5 [node_id 5]]
+        [node 5] CONFIG SET masterauth secret
+        wait_for_condition 20 {[info_of 5 master_link_status] eq "up"}
+        wait_for_condition 20 {[offset_of 1 [node_id 5]] > 0}
+    }
+
+    test "A replica counts the offset of a file that is its primary's" {
+        restart_last_node
+        assert_equal "" [lindex [[node 5] CONFIG GET masterauth] 1]
+        assert_equal down [info_of 5 master_link_status]
+        assert {[offset_of 5 [node_id 5]] > 0}
+    }
+}

@@ -44,6 +44,7 @@ enum {
 #define RDB_AUX_REPL_DB "repl-stream-db"
 #define RDB_AUX_REPL_ID "repl-id"
 #define RDB_AUX_REPL_OFFSET "repl-offset"
+#define RDB_AUX_REPL_NODE "repl-node" /* ours: other servers ignore it */
 #define RDB_AUX_AOF_BASE "aof-base"
 #define RDB_AUX_AOF_PREAMBLE "aof-preamble" /* the same, written by older servers */
 #define RDB_AUX_SLOT_INFO "slot-info"       /* of the slot of the keys that follow */

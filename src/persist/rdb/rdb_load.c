@@ -67,6 +67,8 @@ static void noteReplication(rdbReplInfo *r, const rdbAux *f) {
     } else if (!strcasecmp(f->name, RDB_AUX_REPL_OFFSET)) {
         if (!string2ll(f->value, sdsLen(f->value), &r->offset) || r->offset < 0) return;
         r->fields |= 4;
+    } else if (!strcasecmp(f->name, RDB_AUX_REPL_NODE)) {
+        if (sdsLen(f->value) == RDB_REPL_ID_BYTES) memcpy(r->node, f->value, sizeof(r->node));
     }
     r->found = r->fields == 7;
 }

@@ -28,13 +28,14 @@ typedef struct rdbLoadOptions {
     uint64_t bytes_before; /* bytes of other files that were loaded before, for the progress */
 } rdbLoadOptions;
 
-/* The position in a replication stream that a file records. Valid only if all three fields were found. */
+/* The position in a replication stream that a file records. Valid only if `found`: the first three fields were. */
 typedef struct rdbReplInfo {
     bool found;
-    unsigned fields; /* bit mask of the three fields that were found */
+    unsigned fields; /* bit mask of those three that were found */
     int stream_db;
     char id[RDB_REPL_ID_BYTES + 1];
     long long offset;
+    char node[RDB_REPL_ID_BYTES + 1]; /* of a cluster: the node whose stream it is; empty: not known */
 } rdbReplInfo;
 
 typedef struct rdbLoadResult {

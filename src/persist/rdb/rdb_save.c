@@ -133,6 +133,7 @@ static void writeHead(rdbWriter *out, const rdbSaveOptions *options) {
         writeAuxNumber(out, RDB_AUX_REPL_DB, r->stream_db);
         writeAux(out, RDB_AUX_REPL_ID, sliceStr(r->id));
         writeAuxNumber(out, RDB_AUX_REPL_OFFSET, r->offset);
+        if (r->node && *r->node) writeAux(out, RDB_AUX_REPL_NODE, sliceStr(r->node));
     }
     writeAuxNumber(out, RDB_AUX_AOF_BASE, options->is_aof_base);
     if (r && r->slot_states.len) writeAux(out, RDB_AUX_SLOT_STATES, r->slot_states);

@@ -176,7 +176,8 @@ static void recordPosition(void) {
     this_round.position = (rdbReplication){.stream_db = db < 0 ? 0 : db,
                                            .id = this_round.id,
                                            .offset = (long long)replStreamOffset(),
-                                           .slot_states = slotStatesRecorded()};
+                                           .slot_states = slotStatesRecorded(),
+                                           .node = primaryLinkStreamNode()};
 }
 
 static bool writeAll(slice bytes) {

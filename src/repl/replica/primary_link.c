@@ -79,6 +79,7 @@ static struct {
     bool for_failover;    /* PSYNC is to ask the other server to become the primary */
     bool was_up;
     char own_node_id[NODE_ID_LEN + 1], node_id[NODE_ID_LEN + 1]; /* in a cluster: see primaryLinkSetNodes() */
+    char stream_node[NODE_ID_LEN + 1]; /* whose stream the dataset of a replica is of; empty: not known */
     linkHistory history;
     uint64_t changed_ms;     /* monotonic: when the link went up or down */
     uint64_t snapshot_input; /* bytes of RDBs that previous jobs have received */
@@ -224,6 +225,10 @@ gateResult primaryStaleGate(client *c) {
 
 /* ---- States ---- */
 
+static void setStreamNode(const char *id) { snprintf(primary.stream_node, sizeof(primary.stream_node), "%s", id); }
+
+const char *primaryLinkStreamNode(void) { return primaryLinkIsOn() ? primary.stream_node : primary.own_node_id; }
+
 /* Begins to apply the stream at the replication offset, starting with the bytes that the job has already received.
  * Takes ownership of the job. */
 static void beginApplying(linkJob *job, bool old_style) {
@@ -237,6 +242,7 @@ static void beginApplying(linkJob *job, bool old_style) {
     debugAssert(job->buffered.len == 0); /* the connection has taken them */
     linkJobDrop(job);
     primary.has_cursor = true;
+    setStreamNode(primary.node_id);
     primary.failed_syncs = 0;
     keepDatasetForget();
     setState(PRIMARY_UP);
@@ -286,6 +292,7 @@ static void syncFailed(void) {
 static void forgetPosition(void) {
     if (primary.has_cursor) serverLog(LL_NOTICE, "Discarding previously cached primary state.");
     primary.has_cursor = false;
+    setStreamNode("");
 }
 
 /* Call when the dataset stops belonging to a replication stream: disconnects all replicas and drops the backlog, so
@@ -649,6 +656,7 @@ static void turnIntoReplica(void) {
                          "primary: I may be able to synchronize with the new primary with just a partial transfer.");
     replStreamTakeWrites(false);
     primary.has_cursor = true;
+    setStreamNode(primary.own_node_id);
     streamApplySetDb(0);
 }
 
@@ -665,9 +673,15 @@ void primaryLinkFollow(const char *host, long long port) {
     linkCheck();
 }
 
-void primaryLinkSetNodes(const nodeId *own, const nodeId *expected) {
+static bool followsStream(void) {
+    return primary.has_cursor && *primary.node_id && !strcmp(primary.stream_node, primary.node_id);
+}
+
+void primaryLinkSetNodes(const nodeId *own, const nodeId *expected, bool continues) {
+    bool is_of_former = followsStream();
     memcpy(primary.own_node_id, own->text, NODE_ID_LEN);
     memcpy(primary.node_id, expected->text, NODE_ID_LEN);
+    if (continues && is_of_former) setStreamNode(primary.node_id);
 }
 
 bool primaryLinkTakeEmpty(void) {
@@ -712,7 +726,7 @@ void primaryLinkLeave(void) {
     linkCheck();
 }
 
-void primaryLinkRemember(const char *id, uint64_t offset, int stream_db) {
+void primaryLinkRemember(const char *id, uint64_t offset, int stream_db, const char *node) {
     assertMainThread();
     linkCheck();
     if (offset > PRIMARY_OFFSET_MAX) return; /* offsets after it could overflow */
@@ -723,6 +737,7 @@ void primaryLinkRemember(const char *id, uint64_t offset, int stream_db) {
     debugAssert(primary.state == PRIMARY_CONNECT); /* since primaryLinkPrepare(); it is not tried before the load */
     replStreamFollow(id, offset);
     primary.has_cursor = true;
+    setStreamNode(node);
     streamApplySetDb(stream_db);
     linkCheck();
 }
@@ -815,6 +830,7 @@ primaryFigures primaryLinkFigures(void) {
         f.down_since_s = (long long)((clockMonotonicMs() - primary.changed_ms) / 1000);
     }
     f.has_offset = primary.has_cursor;
+    f.follows_stream = followsStream();
     fillSyncFigures(&f);
     debugAssert(f.read_offset >= f.applied_offset);
     return f;

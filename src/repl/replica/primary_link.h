@@ -37,8 +37,9 @@ void primaryLinkPrepare(void);
 /* Connects to the configured primary, or begins to accept writes if there is none. Call when the dataset is loaded. */
 void primaryLinkBegin(void);
 /* Call when the loaded file has a replication ID, an offset and a database. A replica will request the replication
- * stream from that offset on; a primary continues its own stream there. */
-void primaryLinkRemember(const char *id, uint64_t offset, int stream_db);
+ * stream from that offset on; a primary continues its own stream there. `node` is the id of the node whose stream it
+ * is, or an empty text. */
+void primaryLinkRemember(const char *id, uint64_t offset, int stream_db, const char *node);
 
 /* Returns whether this server is a replica, with or without a working link. */
 bool primaryLinkIsOn(void);
@@ -46,9 +47,14 @@ bool primaryLinkIsOn(void);
 bool primaryLinkIsUp(void);
 /* Makes this server a replica of `host`, even if it already is a replica, of that server or another. Copies `host`. */
 void primaryLinkFollow(const char *host, long long port);
-/* Sets, in a cluster, the ids of this node and of the one that the next connections are to reach: connections to
- * another node are closed before a synchronization. */
-void primaryLinkSetNodes(const nodeId *own, const nodeId *expected);
+/* Sets, in a cluster, the ids of this node and of the one that the next connections are to reach (none on a primary):
+ * connections to another node are closed before a synchronization. With `continues` the stream of that node continues
+ * the one of the node before. */
+void primaryLinkSetNodes(const nodeId *own, const nodeId *expected, bool continues);
+/* Returns, in a cluster, the id of the node whose stream the replication offset is of: this one on a primary, and on a
+ * replica the primary with which it was last synchronized. Returns an empty text if none is known. The text is valid
+ * until the next call that changes the link. */
+const char *primaryLinkStreamNode(void);
 /* If the present dataset is kept from the empty one of the primary (keep_dataset.h), takes the primary's at the next
  * attempt, which is made at once, and returns true. */
 bool primaryLinkTakeEmpty(void);
@@ -75,6 +81,7 @@ typedef struct primaryFigures {
     long long last_input_ago_s;            /* seconds since the last input; -1 unless the link is up */
     long long read_offset, applied_offset; /* 1 before there was a stream, as in Valkey */
     bool has_offset;                       /* the offsets are those of the dataset */
+    bool follows_stream;                   /* and are of the stream of the node that it follows (cluster) */
     bool syncing;                          /* the primary has answered that it sends the dataset */
     /* Bytes of the RDB; the total is -1 before its header was read, and 0 if the RDB ends with a mark. */
     long long sync_total, sync_read, sync_input_ago_s;

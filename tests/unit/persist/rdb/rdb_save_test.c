@@ -296,7 +296,10 @@ TEST(rdb_save_of_nothing) {
 }
 
 TEST(rdb_save_writes_fields_in_their_order) {
-    rdbReplication replication = {3, "0123456789012345678901234567890123456789", 77, {NULL, 0}};
+    rdbReplication replication = {.stream_db = 3,
+                                  .id = "0123456789012345678901234567890123456789",
+                                  .offset = 77,
+                                  .node = "abcdefabcdefabcdefabcdefabcdefabcdefabcd"};
     seenFile f;
     char want[300];
     rdbSaveOptions options = plain();
@@ -313,8 +316,8 @@ TEST(rdb_save_writes_fields_in_their_order) {
     options.is_aof_base = true;
     CHECK(rdbSaveFile("dump.rdb", &options));
     checkFile("dump.rdb", &f);
-    CHECK(
-        strstr(f.aux, " repl-stream-db=3 repl-id=0123456789012345678901234567890123456789 repl-offset=77 aof-base=1 "));
+    CHECK(strstr(f.aux, " repl-stream-db=3 repl-id=0123456789012345678901234567890123456789 repl-offset=77 "
+                        "repl-node=abcdefabcdefabcdefabcdefabcdefabcdefabcd aof-base=1 "));
     CHECK(!strstr(f.aux, "cluster-slot-states"));
     replication.slot_states = sliceStr("5>...,");
     CHECK(rdbSaveFile("dump.rdb", &options));
