@@ -182,15 +182,6 @@ static uint64_t silentMs(const primaryFigures *f) {
     return f->down_since_s >= 0 ? (uint64_t)f->down_since_s * 1000 : UINT64_MAX / 2;
 }
 
-/* Until FOLLOW has been executed, what replication says is about another node. */
-static bool followsTheMachinesPrimary(void) {
-    const clusterMachine *m = clusterLock();
-    const clusterNode *primary = clusterNodeBySeat(m, clusterMyself(m)->primary);
-    bool follows = primary && nodeIdEqual(&primary->id, &acted.follows);
-    clusterUnlock();
-    return follows;
-}
-
 clusterLocal clusterLocalNow(void) {
     bool is_replica = primaryLinkIsOn();
     clusterLocal local = {.is_loading = loadingIsActive(), .is_empty = hasNoKeys(), .pause = acted.pause};
@@ -198,11 +189,8 @@ clusterLocal clusterLocalNow(void) {
         local.offset = replStreamOffset();
         return local;
     }
-    if (!followsTheMachinesPrimary()) {
-        local.primary_silent_ms = UINT64_MAX / 2;
-        return local;
-    }
     primaryFigures f = primaryLinkFigures();
+    local.follows = acted.follows;
     local.primary_link_is_up = f.state == PRIMARY_UP;
     local.has_dataset = f.follows_stream;
     local.offset = local.has_dataset ? (uint64_t)f.applied_offset : 0;

@@ -152,13 +152,22 @@ static void configure(clusterMachine *m, const clusterConfig *config) {
 
 /* ---- The step ---- */
 
+/* Until the caller has executed FOLLOW, it reports what it knows of another node. */
+static void takeLocal(clusterMachine *m, const clusterLocal *local) {
+    const clusterNode *primary = nodeAt(m, m->myself->primary);
+    m->local = *local;
+    if (!nodeIsReplica(m->myself) || (primary && nodeIdEqual(&primary->id, &local->follows))) return;
+    m->local.primary_link_is_up = m->local.has_dataset = false;
+    m->local.primary_silent_ms = UINT64_MAX / 2;
+}
+
 /* The offset of a replica counts in elections if its dataset is one that its primary has had. That of a former primary
  * does not, before the two have synchronized: the writes that no replica had when it failed would win over newer ones.
  * The caller knows a dataset from a file by the node that the file names (primaryLinkStreamNode()). */
 static void readLocal(clusterMachine *m, const clusterLocal *local) {
-    m->local = *local;
-    if (!nodeIsReplica(m->myself) || local->primary_link_is_up || isPlain(m)) m->offset_is_void = false;
-    bool counts = !nodeIsReplica(m->myself) || (local->has_dataset && !m->offset_is_void);
+    takeLocal(m, local);
+    if (!nodeIsReplica(m->myself) || m->local.primary_link_is_up || isPlain(m)) m->offset_is_void = false;
+    bool counts = !nodeIsReplica(m->myself) || (m->local.has_dataset && !m->offset_is_void);
     m->myself->offset = counts ? local->offset : 0;
     protectionBegin(m);
 }
@@ -288,7 +297,7 @@ void clusterStep(clusterMachine *m, clusterTime now, const clusterEvent *e, clus
     case CLUSTER_SAVED: saved(m, e->version); break;
     case CLUSTER_SAVE_FAILED: saveFailed(m, e->version); break;
     case CLUSTER_COMMAND:
-        if (e->local) m->local = *e->local;
+        if (e->local) takeLocal(m, e->local);
         machineCommand(m, e->command);
         break;
     }

@@ -65,6 +65,8 @@ typedef enum clusterEventKind {
 typedef struct clusterLocal {
     uint64_t offset;            /* replication offset: produced by a primary, applied by a replica */
     uint64_t pause;             /* `pause` of the PAUSE_WRITES in force, so that `offset` is final; 0: none is */
+    nodeId follows;             /* the node that replication follows; if it is not the primary, the rest does not
+                                 * count */
     bool primary_link_is_up;    /* a replica: it has the dataset and gets the stream */
     bool has_dataset;           /* a replica: `offset` is that of a dataset which this primary has had, or one before */
     uint64_t primary_silent_ms; /* a replica: since the last byte of its primary, or since the link was lost */

@@ -117,20 +117,15 @@ void serverKilled(simWorld *w, simNode *n) {
 
 /* ---- Reports of main ---- */
 
-static bool followsTheMachinesPrimary(const simNode *n) {
-    const simServer *s = &n->server;
-    return n->is_replica && !s->is_primary && s->has_primary && nodeIdEqual(&s->primary, &n->primary_id);
-}
-
 clusterLocal serverLocal(const simWorld *w, const simNode *n) {
     const simServer *s = &n->server;
     clusterLocal l = {
         .offset = s->offset, .is_loading = w->now < s->loading_until || s->sync_until > w->now, .is_empty = isEmpty(s)};
     if (w->now < s->paused_until) l.pause = s->pause;
     if (n->is_replica) {
-        bool known = followsTheMachinesPrimary(n);
-        l.primary_link_is_up = known && s->link_is_up;
-        l.has_dataset = known && s->has_dataset;
+        if (!s->is_primary && s->has_primary) l.follows = s->primary;
+        l.primary_link_is_up = s->link_is_up;
+        l.has_dataset = s->has_dataset;
         l.primary_silent_ms = (w->now - s->contact) / 1000;
         if (planted(w, PLANT_OFFSET_ZERO)) l.has_dataset = false, l.offset = 0;
     }

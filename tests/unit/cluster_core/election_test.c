@@ -92,6 +92,27 @@ TEST(election_writes_that_were_lost_do_not_win_over_newer_ones) {
     smallFree(&c);
 }
 
+/* Main's report may be older than the machine's primary. */
+TEST(election_offset_of_another_primary_does_not_count) {
+    smallCluster c;
+    start(&c, 5);
+    nodeId former = c.nodes[3].local.follows;
+    CHECK(clusterMyself(c.nodes[3].m)->offset > 0);
+    smallReplicate(&c, 3, 1, 0);
+    c.nodes[3].local.offset = 1000;
+    c.nodes[3].local.follows = former;
+    smallRun(&c, 1000);
+    CHECK_EQ_INT(clusterMyself(c.nodes[3].m)->offset, 0);
+    c.nodes[3].local.primary_link_is_up = false; /* FOLLOW was executed: the dataset is still the old one */
+    c.nodes[3].local.follows = clusterMyself(c.nodes[1].m)->id;
+    smallRun(&c, 1000);
+    CHECK_EQ_INT(clusterMyself(c.nodes[3].m)->offset, 0);
+    c.nodes[3].local.primary_link_is_up = true;
+    smallRun(&c, 1000);
+    CHECK_EQ_INT(clusterMyself(c.nodes[3].m)->offset, 1000);
+    smallFree(&c);
+}
+
 TEST(election_a_replica_without_a_dataset_waits_and_is_loud) {
     smallCluster c;
     start(&c, 4);

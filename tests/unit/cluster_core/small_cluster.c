@@ -97,7 +97,7 @@ static void execute(smallCluster *c, int node, clusterAction *a) {
     case CLUSTER_BECOME_PRIMARY: n->became_primary++; break;
     case CLUSTER_FOLLOW:
         n->followed++;
-        n->follows = a->node;
+        n->follows = n->local.follows = a->node;
         n->local.primary_link_is_up = n->local.has_dataset = true;
         break;
     case CLUSTER_REPLY:
