@@ -3,7 +3,7 @@
  * Not here    counting (slot_stats.c in engine).
  * Threads     main.
  * Cost        one pass over the slots; with ORDERBY a sort of at most all of them.
- * Tests       tests/cluster/slot_stats.tcl
+ * Tests       tests/unit/cluster/cluster_slot_stats_test.c, tests/cluster/slot_stats.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "cluster_commands.h"

@@ -125,12 +125,22 @@ start_cluster 1 0 {save "" cluster-require-full-coverage no} {
         }
     }
 
-    test "Switched off the figures stay; a slot that is given up loses them" {
+    test "Switched off the figures are freed, in a transaction too; a slot that is given up loses them" {
         assert_equal {1 31 5} [figures_of {SET foo bar}]
         [node 0] CONFIG SET cluster-slot-stats-enabled no
         [node 0] GET foo
         [node 0] CONFIG SET cluster-slot-stats-enabled yes
-        assert_equal {1 31 5} [figures $FOO]
+        assert_equal {1 0 0} [figures $FOO]
+        [node 0] MULTI
+        [node 0] GET foo
+        [node 0] CONFIG SET cluster-slot-stats-enabled no
+        [node 0] GET foo
+        [node 0] CONFIG SET cluster-slot-stats-enabled yes
+        [node 0] GET foo
+        assert_equal {bar OK bar OK bar} [[node 0] EXEC]
+        assert_equal {1 0 0} [figures $FOO]
+        assert_equal bar [[node 0] GET foo]
+        assert_equal {1 22 9} [figures $FOO]
         [node 0] CLUSTER DELSLOTS $FOO
         assert_equal {} [[node 0] CLUSTER SLOT-STATS SLOTSRANGE $FOO $FOO]
         [node 0] CLUSTER ADDSLOTS $FOO

@@ -18,7 +18,7 @@ typedef struct slotFigures {
     uint64_t bytes_in, bytes_out;
 } slotFigures;
 
-/* Begins and ends counting. The figures stay when it ends. */
+/* Begins and ends counting. Figures begin at zero, and their memory is freed when it ends. */
 void slotStatsEnable(bool on);
 static inline bool slotStatsAreOn(void) { return unlikely(call_after & CALL_AFTER_SLOT_STATS); }
 slotFigures slotStatsOf(unsigned slot);
