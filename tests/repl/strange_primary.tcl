@@ -170,6 +170,20 @@ start_server {} {
         leave $replica
     }
 
+    test "An acknowledgment leaves all flags of the link as they are" {
+        follow_strange $replica
+        set flags [lindex [regexp -inline {flags=(\S+)} [$replica CLIENT LIST TYPE primary]] 1]
+        # Flags below and above bit 31: NO-TOUCH is 11, NO-EVICT is 32.
+        primary::say_commands {CLIENT NO-TOUCH ON} {CLIENT NO-EVICT ON} {SET key flagged}
+        wait_for_condition 10 {[$replica GET key] eq "flagged"}
+        set primary::acks {}
+        primary::say_commands {REPLCONF GETACK *}
+        wait_for_condition 10 {[primary::turn] && [llength $primary::acks]}
+        set with [lindex [regexp -inline {flags=(\S+)} [$replica CLIENT LIST TYPE primary]] 1]
+        assert_equal [lsort [split ${flags}eT {}]] [lsort [split $with {}]]
+        leave $replica
+    }
+
     test "A primary is no replica of its replica" {
         follow_strange $replica
         set id [string repeat a 40]
