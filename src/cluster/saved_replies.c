@@ -3,7 +3,7 @@
  * Owns        the list of waits, and the replies in them.
  * Threads     main.
  * Invariants  1. A wait is in the list as long as its client is blocked.
- * Tests       tests/unit/cluster/saved_replies_test.c, tests/cluster/basics.tcl
+ * Tests       tests/unit/cluster/saved_replies_test.c, tests/cluster/basics.tcl, nodes_file.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "saved_replies.h"
