@@ -172,6 +172,26 @@ start_cluster 3 1 {} {
         wait_for_condition 20 {[all_agree]}
     }
 
+    test "A failover by hand while keys expire and slot statistics are counted" {
+        for {set i 0} {$i < 6} {incr i} {
+            [node $i] CONFIG SET cluster-slot-stats-enabled yes
+        }
+        set primary [lindex [node_line 0 [node_id 1]] 2]
+        lassign [expr {[string match "*master*" $primary] ? {1 4} : {4 1}}] old new
+        set written 0
+        while {![catch {[node $old] SET "{c}[expr {$written % 500}]" $written PX [expr {1 + $written % 20}]}]} {
+            if {[incr written] == 300} {
+                assert_equal OK [[node $new] CLUSTER FAILOVER]
+            }
+        }
+        assert {$written >= 300}
+        wait_for_condition 20 {[all_agree]}
+        assert_equal OK [[node $new] SET "{c}x" 1]
+        assert_equal 1 [llength [[node $new] CLUSTER SLOT-STATS ORDERBY network-bytes-in LIMIT 1]]
+        wait_for_condition 20 {[[node $new] DBSIZE] == [[node $old] DBSIZE] && [[node $new] CLUSTER COUNTKEYSINSLOT 7365] == 1}
+        assert_equal PONG [[node $old] PING]
+    }
+
     test "A live node that is forgotten stays forgotten" {
         set id [node_id 5]
         [node 0] CLUSTER FORGET $id

@@ -8,7 +8,7 @@
 
 #include "machine.h"
 
-#define SMALL_NODES 8
+#define SMALL_NODES 10
 
 typedef struct smallNode {
     clusterMachine *m;
