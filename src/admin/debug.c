@@ -2,7 +2,7 @@
  *
  * Each row of the table is a subcommand with its help. HELP prints the rows, so it lists exactly what exists.
  *
- * Not here    subcommands about keys and values (debug_data.c).
+ * Not here    subcommands about keys and values (debug_data.c), and about the cluster bus (debug_cluster.c).
  * Threads     main.
  * Tests       tests/differential/server_compare.py
  *
@@ -124,12 +124,6 @@ static void debugCursorGrace(client *c) {
     addReplyOk(c);
 }
 
-/* The links of the cluster bus exist in cluster mode only. */
-static void debugClusterlink(client *c) {
-    if (!sliceIs(c->argv[2], "kill")) addReplySubcommandSyntaxError(c);
-    else addReplyError(c, "Debug option only available for cluster mode enabled setup!");
-}
-
 /* ---- Texts ----------------------------------------------------------------------------------------- */
 
 /* Replies with the error text as it is, with any code. It is not counted as an error, as no command has failed. */
@@ -231,10 +225,26 @@ static const struct {
      "CHANGE-REPL-ID\n"
      "    Set a new replication ID. All replicas then need a full\n"
      "    synchronization, so this is for tests.\n"},
+    {3, 3, NULL, debugDropCloses,
+     "CLOSE-CLUSTER-LINK-ON-PACKET-DROP <0|1>\n"
+     "    With 1, a link of the cluster bus is closed when one of its frames is\n"
+     "    dropped by DROP-CLUSTER-PACKET-FILTER.\n"},
     {5, 5, debugClusterlink, NULL,
      "CLUSTERLINK KILL <to|from|all> <node-id>\n"
-     "    Close links to another node of the cluster. It is refused, because this\n"
-     "    server has no cluster mode.\n"},
+     "    Close the link of the cluster bus that this server has opened to a node,\n"
+     "    the link that the node has opened, or both. Nodes open links again.\n"},
+    {3, 3, NULL, debugNoRandomPings,
+     "DISABLE-CLUSTER-RANDOM-PING <0|1>\n"
+     "    With 1, do not ping a random node of the cluster each second. Nodes are\n"
+     "    still pinged when they have been silent for long.\n"},
+    {3, 3, NULL, debugNoConnects,
+     "DISABLE-CLUSTER-RECONNECTION <0|1>\n"
+     "    With 1, open no link to a node of the cluster. Existing links stay, and\n"
+     "    links of other nodes are accepted.\n"},
+    {3, 3, debugDropFilter, NULL,
+     "DROP-CLUSTER-PACKET-FILTER <packet-type>\n"
+     "    Drop received frames of the cluster bus that have this type, a number\n"
+     "    (0 is PING, 1 PONG, 2 MEET ...). With -1 none is dropped, with -2 all are.\n"},
     {3, 3, debugCursorGrace, NULL,
      "DELAY-RDB-CLIENT-FREE-SECONDS <seconds>\n"
      "    How long the backlog is kept for a dual-channel replica that has\n"

@@ -16,6 +16,12 @@ void debugObject(client *c);
 void debugPlainThreshold(client *c);
 void debugPopulate(client *c);
 void debugQuicklist(client *c);
+/* In debug_cluster.c; some have a switch instead: */
+void debugClusterlink(client *c);
+void debugDropFilter(client *c);
+void debugDropCloses(bool on);
+void debugNoConnects(bool on);
+void debugNoRandomPings(bool on);
 /* In debug_reload.c: */
 void debugReload(client *c);
 void debugLoadAof(client *c);

@@ -195,6 +195,11 @@ void busLinksClose(busLinks *s, uint64_t link) {
     if (l) closeLink(l);
 }
 
+void busLinksLose(busLinks *s, uint64_t link) {
+    busLink *l = linkOf(s, link);
+    if (l) loseLink(l);
+}
+
 void busLinksReportLost(busLinks *s) {
     uint64_t *lost = s->lost;
     size_t count = s->lost_count;

@@ -59,8 +59,9 @@ void busLinksConfigure(busLinks *s, const busSettings *settings);
 void busLinksConnect(busLinks *s, uint64_t link, const char *ip, uint16_t port);
 /* Sends a frame, of which it takes the reference. Drops it if there is no such link. */
 void busLinksSendTake(busLinks *s, uint64_t link, frameBlock *frame);
-/* Closes a link, if there is one of that number. */
+/* Closes a link, if there is one of that number. After busLinksLose() `lost` follows, as if the peer had closed it. */
 void busLinksClose(busLinks *s, uint64_t link);
+void busLinksLose(busLinks *s, uint64_t link);
 
 /* Returns the bytes of the frame with which the hook `frame` has been called, valid beyond that call. The caller owns
  * them. Call at most once in the hook. */

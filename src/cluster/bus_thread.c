@@ -48,6 +48,8 @@ struct clusterBus {
     clusterActions step, for_bus, for_main; /* of the present step, unsorted; to be executed */
     size_t message_limit;         /* bytes of messages in either list from which on more of them are dropped */
     size_t bus_bytes, main_bytes; /* of messages in the lists; a block of several actions counts once */
+    int dropped_type;             /* of frames that the machine does not get: BUS_... or BUS_DROP_... */
+    bool drop_closes;             /* and their links are closed */
 
     /* under settings_lock, which is held to copy them; no other lock is taken meanwhile */
     pthread_mutex_t settings_lock;
@@ -172,11 +174,29 @@ static void takeForBus(clusterBus *b) {
     b->bus_bytes = 0;
 }
 
+static bool isDropped(const clusterBus *b, const busFrame *frame) {
+    return frame && (b->dropped_type == BUS_DROP_ALL || b->dropped_type == (int)frame->type);
+}
+
+/* Logs that a frame is thrown away, and closes its link if that is wanted. */
+static void dropFrame(clusterBus *b, const clusterEvent *event, bool close_link) {
+    LOG_LIMITED(LL_WARNING, LOG_LIMIT_FEW, "frames dropped because of DEBUG DROP-CLUSTER-PACKET-FILTER",
+                "Dropping a frame of the cluster bus of type %s, because of DEBUG DROP-CLUSTER-PACKET-FILTER",
+                busTypeName(event->frame->type));
+    if (close_link) busLinksLose(b->links, event->link);
+}
+
 /* Steps the machine on the bus thread, and executes what it asks of the bus. Returns whether the stranger whose frame
  * it was is known now. */
 static bool stepHere(clusterBus *b, const clusterEvent *event, bool of_stranger) {
     serverAssert(!b->is_executing);
     busLockTake(&b->lock);
+    if (isDropped(b, event->frame)) {
+        bool close_link = b->drop_closes;
+        busLockGive(&b->lock);
+        dropFrame(b, event, close_link);
+        return false;
+    }
     bool main_waits = b->for_main.count > 0;
     b->handler.step(b->handler.arg, timeNow(), event, &b->step);
     bool known = of_stranger && b->handler.knows_peer(b->handler.arg, event->link);
@@ -331,6 +351,22 @@ void busConfigure(clusterBus *b, const busSettings *settings) {
     wakeBus(b);
 }
 
+void busDropFrames(clusterBus *b, int type, bool close_links) {
+    busLockTake(&b->lock);
+    b->dropped_type = type;
+    b->drop_closes = close_links;
+    busLockGive(&b->lock);
+}
+
+/* The machine forgets the link at once; frames that arrive until the bus thread closes it are of an unknown link. */
+void busCloseLink(clusterBus *b, uint64_t link) {
+    busStep(b, &(clusterEvent){.kind = CLUSTER_LINK_DOWN, .link = link}, NULL);
+    busLockTake(&b->lock);
+    addAction(&b->for_bus, &(clusterAction){.kind = CLUSTER_CLOSE, .link = link});
+    busLockGive(&b->lock);
+    wakeBus(b);
+}
+
 void busMainRuns(clusterBus *b) { busCount(&b->main_count, 1); }
 
 void busPublishLocal(clusterBus *b, const clusterLocal *local) {
@@ -377,6 +413,7 @@ clusterBus *busStart(const busPlan *plan) {
     b->handler = plan->handler;
     b->main_wakeup = plan->main_wakeup;
     b->message_limit = plan->settings.message_limit;
+    b->dropped_type = BUS_DROP_NONE;
     b->node_timeout_ms = plan->settings.node_timeout_ms;
     b->wakeup = (aeWakeup){.read_fd = -1, .write_fd = -1};
     busLockInit(&b->lock);

@@ -62,6 +62,15 @@ void busTakeActions(clusterBus *b, clusterActions *actions);
 void busLockMachine(clusterBus *b);
 void busUnlockMachine(clusterBus *b);
 
+/* For tests of clusters. busDropFrames() drops received frames of a type (BUS_PING ...) before the machine sees them:
+ * none of them is stepped after its return. A number that is no type drops none. With `close_links` the link of such a
+ * frame is closed as well. busCloseLink() closes a link as if its peer had, if there is one of that number: the machine
+ * does not know it any more after its return. Any thread but the bus's. */
+#define BUS_DROP_NONE (-1)
+#define BUS_DROP_ALL (-2)
+void busDropFrames(clusterBus *b, int type, bool close_links);
+void busCloseLink(clusterBus *b, uint64_t link);
+
 /* Call once in each loop iteration. Main. */
 void busMainRuns(clusterBus *b);
 /* Sets the local state of the next ticks. Never waits: while the bus thread is reading the last one, nothing changes.

@@ -68,6 +68,8 @@ static void (*on_wakeup)(uint64_t tried_version); /* const after startup; may be
 void clusterOnWakeup(void (*fn)(uint64_t tried_version)) { on_wakeup = fn; }
 void clusterWake(void) { aeWakeupSend(&node.wakeup); }
 
+clusterSwitches cluster_switches = {.dropped_type = BUS_DROP_NONE};
+
 clusterTime clusterNow(void) { return (clusterTime){.mono_ms = clockMonotonicMs(), .wall_ms = clockWallMs()}; }
 
 /* ---- Settings ---- */
@@ -101,6 +103,8 @@ static clusterConfig machineConfig(void) {
         .protect_data = s->protect_data,
         .save_best_effort = s->save_behavior == SAVE_IF_POSSIBLE,
         .uses_tls = tls_settings.cluster,
+        .no_connects = cluster_switches.no_connects,
+        .no_random_pings = cluster_switches.no_random_pings,
         .port = announced(s->announce_port, net_settings.port),
         .tls_port = announced(s->announce_tls_port, tls_settings.port),
         .bus_port = announced(s->announce_bus_port, node.bus_port),
@@ -277,6 +281,23 @@ static void settingsChanged(void) {
     if (readBusSettings(&bus)) busConfigure(node.bus, &bus);
     else serverLog(LL_WARNING, "The cluster bus keeps its former settings, as TLS cannot be used by the present ones.");
     sdsFree(stepOnMain(&(clusterEvent){.kind = CLUSTER_CONFIGURE, .config = &config}));
+}
+
+void clusterSwitch(void) {
+    if (!node.bus) return;
+    busDropFrames(node.bus, cluster_switches.dropped_type, cluster_switches.drop_closes);
+    clusterConfig config = machineConfig();
+    sdsFree(stepOnMain(&(clusterEvent){.kind = CLUSTER_CONFIGURE, .config = &config}));
+}
+
+bool clusterCloseLinks(const nodeId *id, bool to, bool from) {
+    busLockMachine(node.bus);
+    const clusterNode *n = clusterNodeById(node.machine, id);
+    uint64_t link_out = n && to ? n->link_out : 0, link_in = n && from ? n->link_in : 0;
+    busUnlockMachine(node.bus);
+    if (link_out) busCloseLink(node.bus, link_out);
+    if (link_in) busCloseLink(node.bus, link_in);
+    return n != NULL;
 }
 
 void clusterTick(void) {

@@ -59,6 +59,17 @@ const busStats *clusterBusCounters(void);
 size_t clusterLinks(busLinkFigures **list);
 clusterTime clusterNow(void);
 
+/* The switches of DEBUG, for tests of clusters. Call clusterSwitch() after a change; it has no effect without cluster
+ * mode. */
+typedef struct clusterSwitches {
+    int dropped_type; /* see busDropFrames() */
+    bool drop_closes, no_connects, no_random_pings;
+} clusterSwitches;
+extern clusterSwitches cluster_switches;
+void clusterSwitch(void);
+/* Closes the link to a node, the link from it, or both, as if the node had. Returns false if it is not known. */
+bool clusterCloseLinks(const nodeId *id, bool to, bool from);
+
 /* --- In cluster_actions.c: what the machine decides is done with the keyspace and with replication ------------------
  * */
 

@@ -116,7 +116,7 @@ void handshakePing(clusterMachine *m, clusterNode *n) {
 }
 
 static bool mayConnect(const clusterMachine *m, const clusterNode *n) {
-    if (n->link_out || nodeHas(n, NODE_NO_ADDRESS) || !n->ip[0] || !n->bus_port) return false;
+    if (m->config.no_connects || n->link_out || nodeHas(n, NODE_NO_ADDRESS) || !n->ip[0] || !n->bus_port) return false;
     return !n->connect_ms || since(m, n->connect_ms) >= m->config.node_timeout_ms / 20;
 }
 
@@ -158,7 +158,7 @@ void linksTick(clusterMachine *m) {
     if (!m->saved_version || m->silent_until_ms) return;
     EACH_NODE (m, n)
         if (!nodeIsMyself(n)) connects += nodeTick(m, n, connects < CONNECTS_PER_TICK);
-    if (since(m, m->second_ms) >= 1000) pingRandomNode(m);
+    if (since(m, m->second_ms) >= 1000 && !m->config.no_random_pings) pingRandomNode(m);
 }
 
 /* ---- Which node is it? ---- */

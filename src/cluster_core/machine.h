@@ -40,6 +40,7 @@ typedef struct clusterConfig {
     bool save_best_effort;             /* goes on when the nodes file cannot be written */
     bool plain_valkey;                 /* for simulations of mixed clusters: does what Valkey 9.1.2 does, and no more */
     bool uses_tls;                     /* tls-cluster: `port` of frames is the TLS port */
+    bool no_connects, no_random_pings; /* for tests: no link is opened; no node is pinged because a second has passed */
     uint16_t port, tls_port, bus_port; /* of this node, announced ones first; 0: none */
     uint16_t client_port, client_tls_port;
     char ip[NODE_IP_LEN];                                       /* cluster-announce-ip; empty: learned from links */

@@ -62,6 +62,11 @@ start_server {overrides {enable-debug-command yes}} {
 
     test "DEBUG CLUSTERLINK is refused without a cluster" {
         assert_error "ERR Debug option only available for cluster mode enabled setup!" {r DEBUG CLUSTERLINK KILL all x}
+        foreach word {CLOSE-CLUSTER-LINK-ON-PACKET-DROP DISABLE-CLUSTER-RANDOM-PING DISABLE-CLUSTER-RECONNECTION} {
+            assert_equal OK [r DEBUG $word 1]
+        }
+        assert_equal OK [r DEBUG DROP-CLUSTER-PACKET-FILTER -2]
+        assert_error "ERR value is not an integer or out of range" {r DEBUG DROP-CLUSTER-PACKET-FILTER x}
         foreach words {{} KILL {KILL all} {KEEP all x} {KILL all x y}} {
             assert_error "ERR unknown subcommand or wrong number of arguments for 'clusterlink'. Try DEBUG HELP." \
                 {r DEBUG clusterlink {*}$words}

@@ -117,6 +117,55 @@ TEST(bus_connects_from_the_source_address) {
     fakeStop(&b);
 }
 
+TEST(bus_drops_frames_of_a_type) {
+    fakeNode n;
+    busSettings settings = fakeSettings();
+    fakeStart(&n, &settings, false);
+    const busStats *s = busCounters(n.bus);
+    int peer = peerConnect(n.port);
+    sds ping = pingFrame(BUS_PING), pong = pingFrame(BUS_PONG);
+    busDropFrames(n.bus, BUS_PING, false);
+    peerWrite(peer, ping, sdsLen(ping));
+    peerWrite(peer, pong, sdsLen(pong));
+    CHECK_EQ_INT(fakeWait(&n, CLUSTER_FRAME, 1).type, BUS_PONG); /* the ping came before it */
+    CHECK_EQ_INT(atomic_load(&s->received[BUS_PING]), 1);
+    busDropFrames(n.bus, BUS_DROP_ALL, false);
+    peerWrite(peer, pong, sdsLen(pong));
+    CHECK(fakeWaitCounter(&s->received[BUS_PONG], 2));
+    CHECK_EQ_INT(fakeCount(&n, CLUSTER_FRAME), 1);
+    busDropFrames(n.bus, 99, true); /* no frame has that type */
+    peerWrite(peer, ping, sdsLen(ping));
+    CHECK_EQ_INT(fakeWait(&n, CLUSTER_FRAME, 2).type, BUS_PING);
+    CHECK_EQ_INT(peerRead(peer), BUS_PONG);
+    busDropFrames(n.bus, BUS_PING, true);
+    peerWrite(peer, ping, sdsLen(ping));
+    peerWrite(peer, pong, sdsLen(pong));
+    CHECK_EQ_INT(fakeWait(&n, CLUSTER_LINK_DOWN, 1).link, CLUSTER_LINK_ACCEPTED + 1);
+    CHECK(peerIsClosed(peer));
+    CHECK_EQ_INT(fakeCount(&n, CLUSTER_FRAME), 2); /* nothing is read from a closed link */
+    waitLinks(&n, 0);
+    sdsFree(ping), sdsFree(pong);
+    close(peer);
+    fakeStop(&n);
+}
+
+TEST(bus_closes_links_as_if_their_peers_had) {
+    fakeNode a, b;
+    busSettings settings = fakeSettings();
+    fakeStart(&a, &settings, false);
+    fakeStart(&b, &settings, false);
+    fakeConnect(&a, 1, "127.0.0.1", b.port);
+    fakeWait(&a, CLUSTER_LINK_UP, 1);
+    fakeWait(&b, CLUSTER_ACCEPTED, 1);
+    busCloseLink(a.bus, 1);
+    CHECK_EQ_INT(fakeCount(&a, CLUSTER_LINK_DOWN), 1); /* at once */
+    CHECK_EQ_INT(fakeWait(&b, CLUSTER_LINK_DOWN, 1).link, CLUSTER_LINK_ACCEPTED + 1);
+    busCloseLink(a.bus, 77); /* there is none */
+    waitLinks(&a, 0);
+    fakeStop(&a);
+    fakeStop(&b);
+}
+
 /* Fills the backlog of a listening socket, so that a further connection stays in progress. */
 static int fillBacklog(int *port, int fds[8]) {
     int listener = anetTcpServer(NULL, 0, "127.0.0.1", 0, false);

@@ -117,6 +117,39 @@ TEST(machine_a_node_that_one_forgets_is_forgotten_by_all_and_stays_so) {
     smallFree(&c);
 }
 
+TEST(machine_opens_no_link_while_connections_are_off) {
+    smallCluster c;
+    smallInit(&c, 3);
+    smallJoin(&c, 3);
+    c.nodes[0].config.no_connects = true;
+    smallConfigure(&c, 0);
+    smallCut(&c, 0, true);
+    smallCut(&c, 0, false);
+    smallRun(&c, 5000);
+    for (int i = 1; i < 3; i++) CHECK(!smallRecord(&c, 0, i)->link_out && smallRecord(&c, 0, i)->link_in);
+    c.nodes[0].config.no_connects = false;
+    smallConfigure(&c, 0);
+    smallRun(&c, 5000);
+    CHECK(allKnow(&c, 3));
+    for (int i = 1; i < 3; i++) CHECK(smallRecord(&c, 0, i)->link_out_ms);
+    smallFree(&c);
+}
+
+TEST(machine_pings_nobody_at_random_while_that_is_off) {
+    smallCluster c;
+    smallInit(&c, 3);
+    smallJoin(&c, 3);
+    for (int off = 0; off < 2; off++) {
+        c.nodes[0].config.no_random_pings = off;
+        c.nodes[0].config.node_timeout_ms = 600000; /* no other reason for a ping comes soon */
+        smallConfigure(&c, 0);
+        c.nodes[0].sent[BUS_PING] = 0;
+        smallRun(&c, 20000);
+        CHECK_EQ_INT(c.nodes[0].sent[BUS_PING] > 0, !off);
+    }
+    smallFree(&c);
+}
+
 TEST(machine_messages_reach_all_in_the_light_form) {
     smallCluster c;
     smallInit(&c, 4);
