@@ -432,6 +432,34 @@ static void setAccepting(busLinks *s, bool on) {
     }
 }
 
+static bool prepareListeners(aeEventLoop *loop, const int *listeners, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (!loopTakes(loop, listeners[i]) || anetNonBlock(NULL, listeners[i]) == C_ERR) return false;
+    return true;
+}
+
+static void keepListeners(busLinks *s, const int *listeners, size_t count) {
+    s->listeners = zmalloc((count + 1) * sizeof(*listeners));
+    if (count) memcpy(s->listeners, listeners, count * sizeof(*listeners));
+    s->listener_count = count;
+    setAccepting(s, true);
+}
+
+static void closeListeners(busLinks *s) {
+    setAccepting(s, false);
+    for (size_t i = 0; i < s->listener_count; i++) close(s->listeners[i]);
+    zfree(s->listeners);
+    s->listeners = NULL;
+    s->listener_count = 0;
+}
+
+void busLinksListen(busLinks *s, const int *listeners, size_t count) {
+    closeListeners(s);
+    if (!prepareListeners(s->loop, listeners, count))
+        serverLog(LL_WARNING, "A socket of the cluster bus cannot be listened on: %s", strerror(errno));
+    keepListeners(s, listeners, count);
+}
+
 static busLink *oldestStranger(const busLinks *s) {
     busLink *l = s->first;
     while (l && !l->is_stranger) l = l->next;
@@ -576,8 +604,7 @@ size_t busLinksList(busLinks *s, busLinkFigures **list) {
 
 busLinks *busLinksCreate(aeEventLoop *loop, const busSettings *settings, const busLinkHooks *hooks, busStats *stats,
                          const int *listeners, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (!loopTakes(loop, listeners[i]) || anetNonBlock(NULL, listeners[i]) == C_ERR) return NULL;
+    if (!prepareListeners(loop, listeners, count)) return NULL;
     busLinks *s = zcalloc(1, sizeof(*s));
     s->loop = loop;
     s->hooks = *hooks;
@@ -585,16 +612,13 @@ busLinks *busLinksCreate(aeEventLoop *loop, const busSettings *settings, const b
     copySettings(&s->settings, settings);
     s->table = dictCreate(&link_type);
     pthread_mutex_init(&s->list_lock, NULL);
-    s->listeners = zmalloc((count + 1) * sizeof(*listeners));
-    memcpy(s->listeners, listeners, count * sizeof(*listeners));
-    s->listener_count = count;
-    setAccepting(s, true);
+    keepListeners(s, listeners, count);
     return s;
 }
 
 void busLinksFree(busLinks *s, bool listeners_too) {
     setAccepting(s, false);
-    for (size_t i = 0; listeners_too && i < s->listener_count; i++) close(s->listeners[i]);
+    if (listeners_too) closeListeners(s);
     while (s->first) closeLink(s->first);
     freeClosed(s);
     dictRelease(s->table);

@@ -52,6 +52,9 @@ busLinks *busLinksCreate(aeEventLoop *loop, const busSettings *settings, const b
                          const int *listeners, size_t count);
 /* Closes all links, and the listening sockets as well if `listeners_too`. No hook is called. */
 void busLinksFree(busLinks *s, bool listeners_too);
+/* Closes the listening sockets, and takes others over; none: nothing is accepted until the next call. Logs if the loop
+ * cannot wait for one. */
+void busLinksListen(busLinks *s, const int *listeners, size_t count);
 /* Applies to existing links as well, but for TLS, which is of new ones. Takes references to the contexts. */
 void busLinksConfigure(busLinks *s, const busSettings *settings);
 

@@ -29,6 +29,7 @@
 #include "zmalloc.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #define TICK_MS 100
 #define LOOP_DESCRIPTORS 1024 /* grows */
@@ -55,12 +56,16 @@ struct clusterBus {
     pthread_mutex_t settings_lock;
     busSettings settings;
     bool has_settings; /* the bus thread has not taken them yet */
+    int *listeners;    /* owns, and the descriptors; taken with has_listeners */
+    size_t listener_count;
+    bool has_listeners;
     clusterLocal local;
 
     /* atomic */
     alignas(CACHE_LINE) _Atomic uint64_t main_count; /* relaxed: main's loop iterations */
     alignas(CACHE_LINE) _Atomic bool must_look;      /* release and acquire: there are actions or settings */
     _Atomic bool must_stop;                          /* release and acquire */
+    _Atomic bool is_listening;                       /* release and acquire: the sockets of before are closed */
 
     /* bus thread */
     aeEventLoop *loop; /* owns */
@@ -238,10 +243,25 @@ static void takeSettings(clusterBus *b) {
     tlsContextRelease(settings.connect_tls);
 }
 
+static void takeListeners(clusterBus *b) {
+    pthread_mutex_lock(&b->settings_lock);
+    bool changed = b->has_listeners;
+    int *listeners = b->listeners;
+    size_t count = b->listener_count;
+    b->has_listeners = false;
+    b->listeners = NULL;
+    pthread_mutex_unlock(&b->settings_lock);
+    if (!changed) return;
+    busLinksListen(b->links, listeners, count);
+    zfree(listeners);
+    atomic_store_explicit(&b->is_listening, count > 0, memory_order_release);
+}
+
 /* Takes what other threads have left. */
 static void lookForWork(clusterBus *b) {
     if (!atomic_exchange_explicit(&b->must_look, false, memory_order_acq_rel)) return;
     takeSettings(b);
+    takeListeners(b);
     busLockTake(&b->lock);
     takeForBus(b);
     busLockGive(&b->lock);
@@ -351,6 +371,28 @@ void busConfigure(clusterBus *b, const busSettings *settings) {
     wakeBus(b);
 }
 
+/* Drops the listening sockets that the bus thread has not taken. */
+static void dropListeners(clusterBus *b) {
+    for (size_t i = 0; b->has_listeners && i < b->listener_count; i++) close(b->listeners[i]);
+    zfree(b->listeners);
+    b->listeners = NULL;
+    b->has_listeners = false;
+}
+
+void busListen(clusterBus *b, const int *listeners, size_t count) {
+    int *copy = zmalloc((count + 1) * sizeof(*copy));
+    if (count) memcpy(copy, listeners, count * sizeof(*copy));
+    pthread_mutex_lock(&b->settings_lock);
+    dropListeners(b);
+    b->listeners = copy;
+    b->listener_count = count;
+    b->has_listeners = true;
+    pthread_mutex_unlock(&b->settings_lock);
+    wakeBus(b);
+}
+
+bool busIsListening(const clusterBus *b) { return atomic_load_explicit(&b->is_listening, memory_order_acquire); }
+
 void busDropFrames(clusterBus *b, int type, bool close_links) {
     busLockTake(&b->lock);
     b->dropped_type = type;
@@ -386,6 +428,7 @@ static void release(clusterBus *b, bool listeners_too) {
         tlsContextRelease(b->settings.accept_tls);
         tlsContextRelease(b->settings.connect_tls);
     }
+    dropListeners(b);
     aeWakeupClose(&b->wakeup);
     if (b->loop) aeDeleteEventLoop(b->loop);
     clusterActionsFree(&b->step);
@@ -414,6 +457,7 @@ clusterBus *busStart(const busPlan *plan) {
     b->main_wakeup = plan->main_wakeup;
     b->message_limit = plan->settings.message_limit;
     b->dropped_type = BUS_DROP_NONE;
+    atomic_init(&b->is_listening, plan->listener_count > 0);
     b->node_timeout_ms = plan->settings.node_timeout_ms;
     b->wakeup = (aeWakeup){.read_fd = -1, .write_fd = -1};
     busLockInit(&b->lock);

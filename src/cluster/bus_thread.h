@@ -51,6 +51,13 @@ const aeWakeup *busWakeup(const clusterBus *b);
 /* Puts other settings into force. Takes references to the TLS contexts. */
 void busConfigure(clusterBus *b, const busSettings *settings);
 
+/* Has the bus close its listening sockets and accept on these, which it takes over; if there are none, it accepts
+ * nothing until the next call. Main. */
+void busListen(clusterBus *b, const int *listeners, size_t count);
+/* Returns whether the bus has listening sockets; false when it has closed those from before a busListen() without any,
+ * so that their addresses are free. Any thread. */
+bool busIsListening(const clusterBus *b);
+
 /* Steps the machine. Sets *actions, which must be empty, to the actions for main of all steps until this one, this one
  * included; with NULL they stay for busTakeActions(), and main is woken. Waits for one running step at most. Any thread
  * but the bus's; `actions` only on main. */

@@ -52,10 +52,15 @@ static struct {
     aeEventLoop *loop; /* borrowed */
     aeWakeup wakeup;   /* main is woken for actions and saved files */
     clusterMachine *machine;
-    clusterBus *bus;          /* NULL until clusterBegin() */
-    long long port, tls_port; /* of clients, as the machine knows them */
-    unsigned tls_changes;     /* tlsContextChanges() of the contexts that the bus has */
-    long long bus_port;       /* it stays when the port of clients changes */
+    clusterBus *bus;             /* NULL until clusterBegin() */
+    long long port, tls_port;    /* of clients, as the machine knows them */
+    unsigned tls_changes;        /* tlsContextChanges() of the contexts that the bus has */
+    bool uses_tls;               /* tls-cluster, as the bus and the machine know it */
+    char source_ip[NODE_IP_LEN]; /* bind-source-addr, as the bus knows it */
+    long long bus_port;          /* it stays when the port of clients changes */
+    sds listens_at;              /* owns: addresses of the listening sockets, as in `bind` */
+    bool closes_listeners;       /* others are opened as soon as the bus has closed them */
+    uint64_t listen_ms;          /* when they could not be opened; 0: they could */
     /* Under the bus's lock. */
     bool is_saving;
     uint64_t retry_ms;
@@ -120,14 +125,18 @@ static clusterConfig machineConfig(void) {
     return c;
 }
 
+static const char *sourceAddress(void) { return net_settings.bind_source_addr ? net_settings.bind_source_addr : ""; }
+
 /* Fills in the settings of the bus. Returns false, after a log line, if TLS is wanted and cannot be had. */
 static bool readBusSettings(busSettings *to) {
     busSettings s = {.node_timeout_ms = (uint64_t)cluster_settings.node_timeout,
                      .link_limit = (size_t)cluster_settings.link_buffer_limit,
                      .message_limit = MESSAGE_LIMIT,
                      .frame_max = FRAME_MAX};
-    if (net_settings.bind_source_addr) snprintf(s.source_ip, sizeof(s.source_ip), "%s", net_settings.bind_source_addr);
+    snprintf(s.source_ip, sizeof(s.source_ip), "%s", sourceAddress());
+    memcpy(node.source_ip, s.source_ip, sizeof(node.source_ip));
     node.tls_changes = tlsContextChanges();
+    node.uses_tls = tls_settings.cluster;
     if (tls_settings.cluster) {
         s.connect_tls = tlsClientContext();
         s.accept_tls = tlsNodeContext();
@@ -300,11 +309,52 @@ bool clusterCloseLinks(const nodeId *id, bool to, bool from) {
     return n != NULL;
 }
 
+/* Returns whether settings of other layers have changed that the bus or the machine knows. */
+static bool othersChanged(void) {
+    if (node.port != net_settings.port || node.tls_port != tls_settings.port) return true;
+    if (node.uses_tls != tls_settings.cluster || strncmp(node.source_ip, sourceAddress(), sizeof(node.source_ip) - 1))
+        return true;
+    return tls_settings.cluster && node.tls_changes != tlsContextChanges();
+}
+
+/* ---- Listening ---- */
+
+static sds bindText(void) {
+    sds text = sdsEmpty();
+    for (int i = 0; i < net_settings.bind_count; i++) text = sdsCatPrintf(text, "%s ", net_settings.bind[i]);
+    return text;
+}
+
+static bool openListeners(int listeners[BIND_MAX], size_t *count) {
+    sdsFree(node.listens_at);
+    node.listens_at = bindText();
+    return listenOpenOthers((int)node.bus_port, listeners, count);
+}
+
+/* Has the bus listen where clients are listened to. The old sockets are closed first, as the new ones may need their
+ * addresses: the bus does that until the next tick. */
+static void followBind(void) {
+    int listeners[BIND_MAX];
+    size_t count;
+    uint64_t now_ms = clockMonotonicMs();
+    if (!node.closes_listeners) {
+        sds present = bindText();
+        node.closes_listeners = sdsCmp(present, node.listens_at) != 0;
+        sdsFree(present);
+        if (node.closes_listeners) busListen(node.bus, NULL, 0);
+        return;
+    }
+    if (busIsListening(node.bus) || (node.listen_ms && now_ms - node.listen_ms < RETRY_MS)) return;
+    node.listen_ms = openListeners(listeners, &count) ? 0 : now_ms;
+    node.closes_listeners = node.listen_ms != 0;
+    if (node.listen_ms) serverLog(LL_WARNING, "The cluster bus cannot listen on the addresses of bind. Trying again.");
+    else busListen(node.bus, listeners, count);
+}
+
 void clusterTick(void) {
     if (!node.bus) return;
-    if (node.port != net_settings.port || node.tls_port != tls_settings.port ||
-        (tls_settings.cluster && node.tls_changes != tlsContextChanges()))
-        settingsChanged();
+    if (othersChanged()) settingsChanged();
+    followBind();
     clusterLocal local = clusterLocalNow();
     busPublishLocal(node.bus, &local);
     nodesSaverReportLatency();
@@ -442,8 +492,7 @@ bool clusterBegin(void) {
     int listeners[BIND_MAX];
     if (!clusterIsEnabled()) return true;
     size_t count;
-    if (!listenOpenOthers((int)node.bus_port, listeners, &count))
-        return refuse("Failed listening on the port of the cluster bus, aborting.");
+    if (!openListeners(listeners, &count)) return refuse("Failed listening on the port of the cluster bus, aborting.");
     busPlan plan = {.handler = {.step = step, .knows_peer = knowsPeer},
                     .listeners = listeners,
                     .listener_count = count,

@@ -42,3 +42,15 @@ start_server [list overrides [certificates::settings $certs tls-auth-clients no 
         assert_equal 0 [bus_accepts $bus node]
     }
 }
+
+set bus [free_port]
+start_server [list overrides [certificates::settings $certs tls-cluster no cluster-enabled yes cluster-port $bus]] {
+    test "tls-cluster at run time: new links use TLS" {
+        assert_equal 0 [bus_accepts $bus node]
+        r CONFIG SET tls-cluster yes
+        wait_for_condition 10 {[bus_accepts $bus node]}
+        assert_equal 0 [bus_accepts $bus]
+        r CONFIG SET tls-cluster no
+        wait_for_condition 10 {![bus_accepts $bus node]}
+    }
+}

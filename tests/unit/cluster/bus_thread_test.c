@@ -166,6 +166,37 @@ TEST(bus_closes_links_as_if_their_peers_had) {
     fakeStop(&b);
 }
 
+static bool portRefuses(int port) {
+    int fd = anetTcpConnect(NULL, "127.0.0.1", port, NULL, false);
+    if (fd >= 0) close(fd);
+    return fd < 0;
+}
+
+TEST(bus_listens_on_other_sockets) {
+    int before = openDescriptors(), port;
+    fakeNode n;
+    busSettings settings = fakeSettings();
+    fakeStart(&n, &settings, false);
+    CHECK(busIsListening(n.bus) && !portRefuses(n.port));
+    busListen(n.bus, NULL, 0);
+    unitLimit limit = unitLimitStart(10000);
+    while (busIsListening(n.bus) && CHECK(!unitLimitOver(&limit))) usleep(500);
+    CHECK(portRefuses(n.port));
+    int unused_one = peerListen(&port), listener = anetTcpServer(NULL, n.port, "127.0.0.1", 16, false);
+    CHECK(listener >= 0); /* the address is free */
+    busListen(n.bus, &unused_one, 1);
+    busListen(n.bus, &listener, 1);
+    int peer = peerConnect(n.port);
+    sds ping = pingFrame(BUS_PING);
+    peerWrite(peer, ping, sdsLen(ping));
+    CHECK_EQ_INT(peerRead(peer), BUS_PONG);
+    CHECK(busIsListening(n.bus) && portRefuses(port));
+    sdsFree(ping);
+    close(peer);
+    fakeStop(&n);
+    CHECK_EQ_INT(openDescriptors(), before);
+}
+
 /* Fills the backlog of a listening socket, so that a further connection stays in progress. */
 static int fillBacklog(int *port, int fds[8]) {
     int listener = anetTcpServer(NULL, 0, "127.0.0.1", 0, false);
