@@ -4,19 +4,22 @@
  *
  * Not here    texts of NODES and INFO (cluster_core/cluster_text.c); keys of slots (store).
  * Threads     main.
- * Cost        SLOTS, SHARDS: a pass over the slots and the nodes.
+ * Cost        SLOTS, SHARDS: a layout (cluster_layout.c), then the length of the reply.
  * Tests       tests/cluster, tests/differential
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "cluster_commands.h"
 
 #include "cluster.h"
+#include "cluster_layout.h"
 #include "cluster_text.h"
 #include "db_slots.h"
 #include "engine_settings.h"
 #include "reply.h"
 #include "slot_check.h"
 #include "zmalloc.h"
+
+#include <stdlib.h>
 
 /* ---- The client that asks ---- */
 
@@ -148,44 +151,30 @@ static void replySlotNode(client *c, const clusterNode *n, const clusterClient *
     replyMetadata(c, n, asker);
 }
 
-static bool servesReads(const clusterNode *n, const clusterNode *primary) {
-    return n->primary == primary->seat && !(n->flags & NODE_FAILED) && n->offset;
-}
+static bool servesReads(const clusterNode *replica) { return !(replica->flags & NODE_FAILED) && replica->offset; }
 
-static void replySlotRange(client *c, const clusterMachine *m, unsigned first, unsigned last,
+static void replySlotRange(client *c, const clusterMachine *m, const clusterLayout *l, const slotRun *run,
                            const clusterClient *asker) {
-    const clusterNode *owner = clusterOwner(m, first);
     unsigned replicas = 0;
-    for (const clusterNode *n = NULL; (n = clusterNodeNext(m, n)) != NULL;) replicas += servesReads(n, owner);
+    for (unsigned seat = l->first_replica[run->owner->seat]; seat; seat = l->next_replica[seat])
+        replicas += servesReads(clusterNodeBySeat(m, seat));
     addReplyArrayLen(c, 3 + replicas);
-    addReplyLongLong(c, first);
-    addReplyLongLong(c, last);
-    replySlotNode(c, owner, asker);
-    for (const clusterNode *n = NULL; (n = clusterNodeNext(m, n)) != NULL;)
-        if (servesReads(n, owner)) replySlotNode(c, n, asker);
-}
-
-/* Returns the last slot of the run of slots with one owner that begins at `first`. */
-static unsigned runEnd(const clusterMachine *m, unsigned first) {
-    const clusterNode *owner = clusterOwner(m, first);
-    while (first + 1 < CLUSTER_SLOTS && clusterOwner(m, first + 1) == owner) first++;
-    return first;
+    addReplyLongLong(c, run->first);
+    addReplyLongLong(c, run->last);
+    replySlotNode(c, run->owner, asker);
+    for (unsigned seat = l->first_replica[run->owner->seat]; seat; seat = l->next_replica[seat])
+        if (servesReads(clusterNodeBySeat(m, seat))) replySlotNode(c, clusterNodeBySeat(m, seat), asker);
 }
 
 void clusterSlotsCommand(client *c) {
     if (!slotsAreEnabled(c)) return;
     clusterClient asker = clientOf(c);
     const clusterMachine *m = clusterLock();
-    void *length = addReplyDeferredLen(c);
-    long long ranges = 0;
-    for (unsigned first = 0, last; first < CLUSTER_SLOTS; first = last + 1) {
-        last = runEnd(m, first);
-        if (!clusterOwner(m, first)) continue;
-        replySlotRange(c, m, first, last, &asker);
-        ranges++;
-    }
+    clusterLayout l = clusterLayoutMake(m);
+    addReplyArrayLen(c, (long long)l.run_count);
+    for (size_t i = 0; i < l.run_count; i++) replySlotRange(c, m, &l, &l.runs[i], &asker);
     clusterUnlock();
-    setDeferredArrayLen(c, length, ranges);
+    clusterLayoutFree(&l);
 }
 
 /* ---- SHARDS ---- */
@@ -213,71 +202,41 @@ static void replyShardNode(client *c, const clusterNode *n, const clusterClient 
     if (n->zone) replyPair(c, "availability-zone", textOf(n->zone));
 }
 
-static bool isOfShard(const clusterNode *n, const nodeId *shard) {
-    return !(n->flags & NODE_HANDSHAKE) && nodeIdEqual(&n->shard, shard);
-}
-
-static void replyShardSlots(client *c, const clusterMachine *m, const nodeId *shard) {
-    void *length = addReplyDeferredLen(c);
-    long long numbers = 0;
-    for (unsigned first = 0, last; first < CLUSTER_SLOTS; first = last + 1) {
-        last = runEnd(m, first);
-        const clusterNode *owner = clusterOwner(m, first);
-        if (!owner || !isOfShard(owner, shard)) continue;
-        addReplyLongLong(c, first);
-        addReplyLongLong(c, last);
-        numbers += 2;
+static void replyShard(client *c, const clusterLayout *l, const shardLayout *shard, const clusterClient *asker) {
+    const clusterNode *const *nodes = &l->nodes[shard->first_node];
+    addReplyMapLen(c, 3);
+    addReplyBulkCString(c, "slots");
+    addReplyArrayLen(c, 2 * (long long)shard->run_count);
+    for (uint32_t run = shard->first_run; run; run = l->runs[run - 1].next) {
+        addReplyLongLong(c, l->runs[run - 1].first);
+        addReplyLongLong(c, l->runs[run - 1].last);
     }
-    setDeferredArrayLen(c, length, numbers);
-}
-
-/* The primary comes first. */
-static void replyShardNodes(client *c, const clusterMachine *m, const nodeId *shard, const clusterClient *asker) {
-    void *length = addReplyDeferredLen(c);
-    long long nodes = 0;
-    for (int replicas = 0; replicas < 2; replicas++)
-        for (const clusterNode *n = NULL; (n = clusterNodeNext(m, n)) != NULL;) {
-            if (!isOfShard(n, shard) || !!(n->flags & NODE_REPLICA) != replicas) continue;
-            replyShardNode(c, n, asker);
-            nodes++;
-        }
-    setDeferredArrayLen(c, length, nodes);
-}
-
-/* Returns whether no node before `n` is of its shard. */
-static bool isFirstOfShard(const clusterMachine *m, const clusterNode *n) {
-    if (n->flags & NODE_HANDSHAKE) return false;
-    for (const clusterNode *other = NULL; (other = clusterNodeNext(m, other)) != n;)
-        if (isOfShard(other, &n->shard)) return false;
-    return true;
+    addReplyBulkCString(c, "nodes");
+    addReplyArrayLen(c, shard->node_count);
+    for (uint32_t i = 0; i < shard->node_count; i++) replyShardNode(c, nodes[i], asker);
+    replyPair(c, "id", sliceOf(nodes[0]->shard.text, sizeof(nodes[0]->shard.text)));
 }
 
 void clusterShardsCommand(client *c) {
     if (!slotsAreEnabled(c)) return;
     clusterClient asker = clientOf(c);
-    const clusterMachine *m = clusterLock();
-    void *length = addReplyDeferredLen(c);
-    long long shards = 0;
-    for (const clusterNode *n = NULL; (n = clusterNodeNext(m, n)) != NULL;) {
-        if (!isFirstOfShard(m, n)) continue;
-        addReplyMapLen(c, 3);
-        addReplyBulkCString(c, "slots");
-        replyShardSlots(c, m, &n->shard);
-        addReplyBulkCString(c, "nodes");
-        replyShardNodes(c, m, &n->shard, &asker);
-        replyPair(c, "id", sliceOf(n->shard.text, sizeof(n->shard.text)));
-        shards++;
-    }
+    clusterLayout l = clusterLayoutMake(clusterLock());
+    addReplyArrayLen(c, (long long)l.shard_count);
+    for (size_t i = 0; i < l.shard_count; i++) replyShard(c, &l, &l.shards[i], &asker);
     clusterUnlock();
-    setDeferredArrayLen(c, length, shards);
+    clusterLayoutFree(&l);
 }
 
 /* ---- LINKS ---- */
 
+static int byNumber(const void *a, const void *b) {
+    uint64_t x = ((const busLinkFigures *)a)->link, y = ((const busLinkFigures *)b)->link;
+    return x < y ? -1 : x > y;
+}
+
+/* Returns the figures of a link, or NULL. The list is sorted by number. */
 static const busLinkFigures *findLink(const busLinkFigures *list, size_t count, uint64_t link) {
-    for (size_t i = 0; link && i < count; i++)
-        if (list[i].link == link) return &list[i];
-    return NULL;
+    return count ? bsearch(&(busLinkFigures){.link = link}, list, count, sizeof(*list), byNumber) : NULL;
 }
 
 static long long replyLink(client *c, const clusterNode *n, const busLinkFigures *l) {
@@ -299,6 +258,7 @@ void clusterLinksCommand(client *c) {
     busLinkFigures *list;
     if (!slotsAreEnabled(c)) return;
     size_t count = clusterLinks(&list);
+    if (count) qsort(list, count, sizeof(*list), byNumber);
     void *length = addReplyDeferredLen(c);
     long long links = 0;
     const clusterMachine *m = clusterLock();
