@@ -26,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -493,6 +494,52 @@ void *ztrycallocAligned(size_t align, size_t size) {
     void *p = rawAlignedZero(at_least, atLeastOne(size));
     return likely(p != NULL) ? p : allocateAnywhere(NULL, at_least, atLeastOne(size), true, false);
 }
+
+#ifdef USE_LIBC_MALLOC
+
+/* From the allocator: the leak checker finds no pointers in memory that it has not given. */
+void *zmallocPages(size_t size) {
+    void *p = ztrycallocAligned(CACHE_LINE, size);
+    if (!p) outOfMemory(size);
+    zmallocUntouched((ptrdiff_t)zmallocSize(p));
+    return p;
+}
+
+void zfreePages(void *p, size_t size) {
+    unused(size);
+    zmallocUntouched(-(ptrdiff_t)zmallocSize(p));
+    zfree(p);
+}
+
+void zdropPages(void *p, size_t size) {
+    unused(p);
+    unused(size);
+}
+
+#else
+
+/* Not from the allocator: what it uses again has pages, which it would clear one by one. */
+void *zmallocPages(size_t size) {
+    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) outOfMemory(size);
+#ifdef MADV_NOHUGEPAGE
+    (void)madvise(p, size, MADV_NOHUGEPAGE); /* a hint, which a kernel without huge pages does not know */
+#endif
+    return p;
+}
+
+void zfreePages(void *p, size_t size) { (void)munmap(p, size); }
+
+void zdropPages(void *p, size_t size) {
+#ifdef MADV_DONTNEED
+    (void)madvise(p, size, MADV_DONTNEED);
+#else
+    unused(p);
+    unused(size);
+#endif
+}
+
+#endif
 
 void *zmallocUsable(size_t size, size_t *usable) {
 #ifdef USE_LIBC_MALLOC

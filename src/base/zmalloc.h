@@ -47,6 +47,17 @@ bool zmallocKeepReserve(void);
  * pages. Call with bytes > 0 for such a block, and with bytes < 0 as it is filled or freed. */
 void zmallocUntouched(ptrdiff_t bytes);
 
+/* Returns zeroed memory that takes addresses only: the system adds small pages as they are first written, and none for
+ * what is read. None of it counts as used: the caller reports what it fills by zmallocUntouched(), as of a block that
+ * it has reported as untouched. Lack of addresses ends the process. */
+void *zmallocPages(size_t size);
+/* Frees such memory, of which nothing is reported as filled any more. */
+void zfreePages(void *p, size_t size);
+#define ZMALLOC_PAGES ((size_t)64 << 10) /* the largest page of a system */
+/* Gives the pages of a part of it back to the system. The part begins and ends at multiples of ZMALLOC_PAGES from the
+ * beginning; its bytes are 0 already. */
+void zdropPages(void *p, size_t size);
+
 /* Allocate and set *usable to the real size of the block (>= size). All of it may be used. */
 void *zmallocUsable(size_t size, size_t *usable);
 void *zreallocUsable(void *p, size_t size, size_t *usable);

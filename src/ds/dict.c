@@ -281,10 +281,14 @@ static void compactChain(dictTable *t, dictBucket *head) {
 
 /* ---- life and size ---- */
 
-dict *dictCreate(const dictType *type) {
+void dictInit(dict *d, const dictType *type) {
     serverAssert(type && type->entryKey);
-    dict *d = zcalloc(1, sizeof(*d));
     d->type = type;
+}
+
+dict *dictCreate(const dictType *type) {
+    dict *d = zcalloc(1, sizeof(*d));
+    dictInit(d, type);
     return d;
 }
 
@@ -873,13 +877,17 @@ uint64_t dictScanDefrag(dict *d, uint64_t cursor, void (*fn)(void *arg, void **r
 }
 
 /* A large table consists of whole pages, so moving it gains nothing. */
-dict *dictDefrag(dict *d, blockMover *move) {
+void dictDefragTables(dict *d, blockMover *move) {
     debugAssert(d->pause_rehash == 0);
     for (int i = 0; i < 2; i++) {
         dictTable *t = &d->t[i];
         void *moved = t->buckets && tableBytes(t) < HUGE_PAGE ? move(t->buckets) : NULL;
         if (moved) t->buckets = moved;
     }
+}
+
+dict *dictDefrag(dict *d, blockMover *move) {
+    dictDefragTables(d, move);
     dict *moved = move(d);
     return moved ? moved : d;
 }

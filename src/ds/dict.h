@@ -48,6 +48,11 @@ typedef struct dictType {
 dict *dictCreate(const dictType *type);
 /* Frees the dict, and its entries with entryFree. */
 void dictRelease(dict *d);
+/* Makes an empty dict of DICT_BYTES zeroed bytes of the caller; end it by dictEmpty(), not by dictRelease(). Without
+ * this call such bytes are an empty dict as well, to which nothing can be added. All that a search reads, unless the
+ * dict is rehashing, is in the first CACHE_LINE bytes. */
+void dictInit(dict *d, const dictType *type);
+#define DICT_BYTES 104
 /* Frees all entries. `progress` (may be NULL) is called now and then, so that a long call can report. */
 void dictEmpty(dict *d, void (*progress)(void));
 const dictType *dictGetType(const dict *d);
@@ -128,6 +133,8 @@ uint64_t dictScanRead(const dict *d, uint64_t cursor, void (*fn)(void *arg, void
 /* For defragmentation: offers the dict's own block and its tables to `move` and returns the dict's new address. Not
  * during a walk. */
 dict *dictDefrag(dict *d, blockMover *move);
+/* Like dictDefrag(), without the dict's own block. */
+void dictDefragTables(dict *d, blockMover *move);
 /* Like dictScan(), and offers the overflow buckets that it passes to `move`; `fn` offers the entries. */
 uint64_t dictScanDefrag(dict *d, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg, blockMover *move);
 

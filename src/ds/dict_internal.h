@@ -40,17 +40,21 @@ typedef struct dictTable {
 
 typedef struct comingTable comingTable;
 
+/* A dict that is not rehashing needs its first line only. */
 struct dict {
-    dictTable t[2];        /* t[1] exists during a rehash only */
     const dictType *type;  /* borrowed for the dict's life */
     comingTable *coming;   /* shared with a background job (see dict.c); NULL: none */
     size_t rehash_idx;     /* buckets of t[0] below it are empty; 0 without a rehash */
     uint32_t pause_rehash; /* nesting depth */
     bool rehashing;
+    dictTable t[2]; /* t[1] exists during a rehash only */
 #ifdef DEBUG_ASSERTIONS
     uint64_t changes;
 #endif
 };
+
+static_assert(offsetof(dict, t) + sizeof(dictTable) == CACHE_LINE, "all but the second table is one line");
+static_assert(sizeof(dict) <= DICT_BYTES, "a dict fits into the memory of dictInit()");
 
 #define TAG_SHIFT 56 /* selects the top byte of a hash */
 

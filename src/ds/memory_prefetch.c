@@ -115,7 +115,7 @@ void dictPrefetch(dictLookup *lookups, size_t n) {
     for (size_t i = 0; i < n; i++) {
         dictLookup *l = &lookups[i];
         l->entry = NULL;
-        if (!l->d || dictSize(l->d) == 0) {
+        if (!l->d || !l->d->t[0].buckets) {
             l->state = LOOKUP_DONE;
             continue;
         }

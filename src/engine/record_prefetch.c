@@ -30,15 +30,18 @@ typedef struct keyBatch {
 } keyBatch;
 
 /* Returns the lookup of a key that is in the batch already, or NULL. */
-static dictLookup *findKey(keyBatch *keys, const dict *d, uint64_t hash) {
-    if (likely(!(keys->seen & 1ull << (hash >> 58)))) return NULL;
+static __attribute__((noinline)) dictLookup *findKey(keyBatch *keys, const dict *d, uint64_t hash) {
     for (size_t i = 0; i < keys->n; i++)
         if (keys->lookups[i].hash == hash && keys->lookups[i].d == d) return &keys->lookups[i];
     return NULL;
 }
 
-static void addKey(keyBatch *keys, const dict *d, slice name, uint64_t hash, bool skip_value) {
-    if (findKey(keys, d, hash)) return;
+/* Prefetches the header of the dict as well: with slots, each key has a dict of its own. */
+static inline void addKey(keyBatch *keys, const serverDb *db, const parsedCommand *p, uint32_t nth, bool skip_value) {
+    uint64_t hash = p->keys[nth].hash;
+    slice name = p->argv[p->keys[nth].index];
+    const dict *d = dbDict(db, hash);
+    if (unlikely(keys->seen >> (hash >> 58) & 1) && findKey(keys, d, hash)) return;
     debugAssert(keys->n < DICT_PREFETCH_MAX);
     keys->seen |= 1ull << (hash >> 58);
     dictLookup *l = &keys->lookups[keys->n++];
@@ -46,7 +49,14 @@ static void addKey(keyBatch *keys, const dict *d, slice name, uint64_t hash, boo
     l->key = name;
     l->hash = hash;
     l->skip_value = skip_value;
+    prefetchRead(d);
     prefetchRead(name.ptr);
+}
+
+/* Not inlined, so that commands with one key need fewer registers. */
+static __attribute__((noinline)) void addKeys(keyBatch *keys, const serverDb *db, const parsedCommand *p,
+                                              bool skip_value) {
+    for (uint32_t k = 0; k < p->nkeys; k++) addKey(keys, db, p, k, skip_value);
 }
 
 /* A command whose elements are prefetched when its first key has been found. */
@@ -102,10 +112,8 @@ size_t recordsPrefetch(const recordItem *items, size_t n, size_t max_keys, recor
             elsewhere = sent_elsewhere && sent_elsewhere(last);
         }
         bool skip_value = elsewhere || p->cmd->flags & CMD_BUILDS_VALUE;
-        for (uint32_t k = 0; k < p->nkeys; k++) {
-            uint64_t hash = p->keys[k].hash;
-            addKey(&keys, dbDict(items[i].c->db, hash), p->argv[p->keys[k].index], hash, skip_value);
-        }
+        if (likely(p->nkeys == 1)) addKey(&keys, last->db, p, 0, skip_value);
+        else addKeys(&keys, last->db, p, skip_value);
         if (p->flags & REQ_ELEMENTS) {
             dictLookup *l = findKey(&keys, dbDict(items[i].c->db, p->keys[0].hash), p->keys[0].hash);
             l->skip_value = false;

@@ -3,7 +3,7 @@
  * A database is three dicts of the same entries: all keys, those with an expire, and those with elements that have
  * a TTL. An entry stores its own expire, so a lookup never needs the second dict; it exists for the expire
  * cycle and for the volatile-* policies, like the third for the part of the cycle that removes elements. With slots, a
- * set of dicts (slot_dicts.c) replaces the first one, and `keys` is NULL.
+ * set of dicts (slot_dicts.c) replaces the first one.
  *
  * Not here    finding expired keys that are not looked up (expire.c); choosing keys to evict (evict.c);
  *             freeing objects (lazyfree.c).
@@ -88,15 +88,27 @@ static const dictType slot_keys_type = {
 
 static void dictJob(void (*job)(void *arg), void *arg) { bioSubmit(BIO_LAZY_FREE, job, arg); }
 
+static void makeKeys(serverDb *db) {
+    db->slots = slots_on ? slotDictsCreate(&slot_keys_type) : NULL;
+    db->slots_mask = slots_on ? SLOT_DICTS_MASK : 0;
+    db->keys = slots_on ? slotDictsAt(db->slots, 0) : dictCreate(&keys_type);
+}
+
+static void releaseKeys(serverDb *db) {
+    if (db->slots) slotDictsRelease(db->slots);
+    else dictRelease(db->keys);
+}
+
 static serverDb *makeDbs(void) {
     serverDb *set = zcalloc((size_t)db_count, sizeof(*set));
-    for (int i = 0; i < db_count; i++)
+    for (int i = 0; i < db_count; i++) {
         set[i] = (serverDb){.id = i,
-                            .keys = slots_on ? NULL : dictCreate(&keys_type),
                             .expires = dictCreate(&expires_type),
                             .volatile_items = dictCreate(&expires_type),
                             .due_items = {.of_elements = true},
                             .selected = i == 0};
+        makeKeys(&set[i]);
+    }
     return set;
 }
 
@@ -115,10 +127,8 @@ void dbSetSlots(bool on) {
     keyHashSetSlots(on);
     for (int i = 0; i < db_count; i++) {
         serverAssert(dbSize(&dbs[i]) == 0);
-        dictRelease(dbs[i].keys);
-        slotDictsRelease(dbs[i].slots);
-        dbs[i].keys = on ? NULL : dictCreate(&keys_type);
-        dbs[i].slots = NULL;
+        releaseKeys(&dbs[i]);
+        makeKeys(&dbs[i]);
     }
 }
 
@@ -139,7 +149,7 @@ int dbId(const serverDb *db) { return db->id; }
 
 const dict *dbDict(const serverDb *db, uint64_t hash) { return dbKeysOf(db, hash); }
 
-size_t dbSize(const serverDb *db) { return likely(db->keys != NULL) ? dictSize(db->keys) : slotDictsSize(db->slots); }
+size_t dbSize(const serverDb *db) { return likely(!db->slots) ? dictSize(db->keys) : slotDictsSize(db->slots); }
 
 bool dbHasSlots(void) { return slots_on; }
 
@@ -148,7 +158,7 @@ bool dbExpand(serverDb *db, size_t keys) { return slots_on || dictExpand(db->key
 
 bool dbExpandSlot(serverDb *db, int slot, size_t keys) {
     if (!slots_on) return true;
-    return keys == 0 || slotDictsExpand(&db->slots, &slot_keys_type, slot, slotDictsSizeOf(db->slots, slot) + keys);
+    return keys == 0 || slotDictsExpand(db->slots, slot, slotDictsSizeOf(db->slots, slot) + keys);
 }
 
 /* ---- One key ---- */
@@ -158,17 +168,17 @@ static inline robj *findKey(const serverDb *db, hashedKey key) {
 }
 
 static inline void addKey(serverDb *db, robj *entry, uint64_t hash) {
-    if (likely(db->keys != NULL)) dictAddNew(db->keys, entry, hash);
-    else slotDictsAddNew(&db->slots, &slot_keys_type, entry, hash);
+    if (likely(!db->slots)) dictAddNew(db->keys, entry, hash);
+    else slotDictsAddNew(db->slots, entry, hash);
 }
 
 static inline robj *popKey(serverDb *db, hashedKey key) {
-    if (likely(db->keys != NULL)) return dictPop(db->keys, key.name, key.hash);
+    if (likely(!db->slots)) return dictPop(db->keys, key.name, key.hash);
     return slotDictsPop(db->slots, key.name, key.hash);
 }
 
 static inline bool popKeyEntry(serverDb *db, const robj *entry, uint64_t hash) {
-    if (likely(db->keys != NULL)) return dictPopEntry(db->keys, entry, hash);
+    if (likely(!db->slots)) return dictPopEntry(db->keys, entry, hash);
     return slotDictsPopEntry(db->slots, entry, hash);
 }
 
@@ -194,16 +204,18 @@ static void checkKeys(const serverDb *db, dict *keys, size_t *with_expire, size_
 void dbCheck(const serverDb *db) {
     assertMainRole();
     size_t with_expire = 0, with_ttls = 0;
-    serverAssert((db->keys == NULL) == slots_on && (!db->slots || slots_on));
+    serverAssert((db->slots != NULL) == slots_on && db->slots_mask == (slots_on ? SLOT_DICTS_MASK : 0));
     dictCheck(db->expires);
     dictCheck(db->volatile_items);
-    if (db->keys) {
+    if (db->slots) {
+        serverAssert(db->keys == slotDictsAt(db->slots, 0));
+        slotDictsCheck(db->slots);
+        for (int slot = -1; (slot = slotDictsNext(db->slots, slot + 1)) != -1;)
+            checkKeys(db, slotDictsAt(db->slots, slot), &with_expire, &with_ttls);
+    } else {
         dictCheck(db->keys);
         checkKeys(db, db->keys, &with_expire, &with_ttls);
     }
-    slotDictsCheck(db->slots);
-    for (int slot = -1; (slot = slotDictsNext(db->slots, slot + 1)) != -1;)
-        checkKeys(db, slotDictsAt(db->slots, slot), &with_expire, &with_ttls);
     serverAssert(dictSize(db->expires) == with_expire && dictSize(db->volatile_items) == with_ttls);
     dueKeysCheck(&db->due, db->expires);
     dueKeysCheck(&db->due_items, db->volatile_items);
@@ -226,8 +238,8 @@ void dbResizeTick(void) {
     int n = db_count < RESIZE_DBS_PER_TICK ? db_count : RESIZE_DBS_PER_TICK;
     for (int i = 0; i < n; i++) {
         serverDb *db = &dbs[next_shrink++ % db_count];
-        if (db->keys) dictShrinkIfNeeded(db->keys);
-        else slotDictsTick(db->slots);
+        if (db->slots) slotDictsTick(db->slots);
+        else dictShrinkIfNeeded(db->keys);
         dictShrinkIfNeeded(db->expires);
         dictShrinkIfNeeded(db->volatile_items);
     }
@@ -235,12 +247,12 @@ void dbResizeTick(void) {
     if (!store_settings.activerehashing) return;
     for (int i = 0; i < n; i++) {
         serverDb *db = &dbs[next_rehash];
-        dict *d = db->keys && dictIsRehashing(db->keys) ? db->keys
-                  : dictIsRehashing(db->expires)        ? db->expires
-                  : dictIsRehashing(db->volatile_items) ? db->volatile_items
-                                                        : NULL;
+        dict *d = !db->slots && dictIsRehashing(db->keys) ? db->keys
+                  : dictIsRehashing(db->expires)          ? db->expires
+                  : dictIsRehashing(db->volatile_items)   ? db->volatile_items
+                                                          : NULL;
         if (d) dictRehashMicroseconds(d, REHASH_TICK_US);
-        if (d || slotDictsRehash(db->slots, REHASH_TICK_US)) return; /* its millisecond is used up */
+        if (d || (db->slots && slotDictsRehash(db->slots, REHASH_TICK_US))) return; /* its millisecond is used up */
         next_rehash = (next_rehash + 1) % db_count;
     }
 }
@@ -496,8 +508,8 @@ static void prefetchLoaded(const serverDb *db, const loadedKey *k) {
 }
 
 static void *addLoaded(serverDb *db, const loadedKey *k) {
-    if (likely(db->keys != NULL)) return dictAddUnread(db->keys, k->entry, k->hash);
-    return slotDictsAddUnread(&db->slots, &slot_keys_type, k->entry, k->hash);
+    if (likely(!db->slots)) return dictAddUnread(db->keys, k->entry, k->hash);
+    return slotDictsAddUnread(db->slots, k->entry, k->hash);
 }
 
 /* The index by time is made when loading has ended: that is faster than adding each key. */
@@ -569,7 +581,7 @@ void dbReplaceEntry(serverDb *db, robj *old, robj *entry, hashedKey key) {
     bool had_expire = popFreed(db->expires, old, key.hash);
     if (entry->lru == 0) entry->lru = lruInitialBits() & LRU_CLOCK_MAX;
     dictAddNew(keys, entry, key.hash);
-    if (unlikely(!db->keys)) slotDictsChanged(db->slots, key.hash);
+    if (unlikely(db->slots != NULL)) slotDictsChanged(db->slots, key.hash);
     if (objectExpire(entry) == -1) return;
     if (had_expire) dictAddNew(db->expires, entry, key.hash); /* the same expire: `due` knows it */
     else addExpire(db, entry, key.hash);
@@ -669,18 +681,16 @@ typedef enum {
 
 static void emptyOne(serverDb *db, emptyWay way) {
     if (way != EMPTY_NOW && dbSize(db) > 0) {
-        lazyfreeDicts(db->keys, db->slots, db->expires, way == EMPTY_ASYNC);
+        lazyfreeDicts(db->slots ? NULL : db->keys, db->slots, db->expires, way == EMPTY_ASYNC);
         dictRelease(db->volatile_items);
-        db->keys = slots_on ? NULL : dictCreate(&keys_type);
-        db->slots = NULL;
+        makeKeys(db);
         db->expires = dictCreate(&expires_type);
         db->volatile_items = dictCreate(&expires_type);
     } else {
         dictEmpty(db->volatile_items, NULL);
         dictEmpty(db->expires, NULL);
-        if (db->keys) dictEmpty(db->keys, NULL);
-        slotDictsRelease(db->slots);
-        db->slots = NULL;
+        if (db->slots) slotDictsEmpty(db->slots);
+        else dictEmpty(db->keys, NULL);
     }
     dueKeysDrop(&db->due);
     dueKeysDrop(&db->due_items);
@@ -722,7 +732,7 @@ void dbShadowDrop(bool async) {
     assertMainRole();
     for (int i = 0; i < db_count; i++) {
         emptyOne(&shadow[i], async ? EMPTY_ASYNC : EMPTY_NOW);
-        dictRelease(shadow[i].keys);
+        releaseKeys(&shadow[i]);
         dictRelease(shadow[i].expires);
         dictRelease(shadow[i].volatile_items);
     }

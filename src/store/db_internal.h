@@ -22,8 +22,9 @@
 
 struct serverDb {
     int id;
-    dict *keys;             /* owns; entries are robj with a key; NULL if slots are on */
-    slotDicts *slots;       /* owns; the same for each slot, if slots are on; NULL: no key has come yet */
+    dict *keys;             /* owns; entries are robj with a key. With slots: that of slot 0, borrowed from `slots` */
+    uint64_t slots_mask;    /* of slotDictsOf() */
+    slotDicts *slots;       /* owns; a dict like `keys` for each slot; NULL: slots are off */
     dict *expires;          /* owned; the same entries, those with an expire: borrowed from keys */
     dict *volatile_items;   /* owned; the same entries, those whose elements have a TTL (robj.in_volatile) */
     dueKeys due;            /* owned; index of `expires` by time */
@@ -36,13 +37,11 @@ struct serverDb {
 
 /* Returns the dict that has the key with that hash if the database has it, to be searched. Only db.c adds and removes
  * entries: it counts those of a slot. */
-static inline dict *dbKeysOf(const serverDb *db, uint64_t hash) {
-    return likely(db->keys != NULL) ? db->keys : slotDictsOf(db->slots, hash);
-}
+static inline dict *dbKeysOf(const serverDb *db, uint64_t hash) { return slotDictsOf(db->keys, db->slots_mask, hash); }
 
 /* Returns a dict of keys for drawing random ones: with slots that of a slot, with a chance proportional to its keys. */
 static inline const dict *dbDrawDict(const serverDb *db) {
-    return likely(db->keys != NULL) ? db->keys : slotDictsDraw(db->slots);
+    return likely(!db->slots) ? db->keys : slotDictsDraw(db->slots);
 }
 
 /* Returns the hash of an entry's key. */

@@ -19,12 +19,13 @@
 
 void dbIterBegin(dbIterator *it, serverDb *db, bool safe) {
     keyspaceTouched(db, 0, TOUCH_READ_ALL);
-    *it = (dbIterator){.db = db, .slot = slotDictsNext(db->slots, 0), .last = HASH_SLOTS - 1, .safe = safe};
-    dictIterBegin(&it->it, db->keys ? db->keys : slotDictsAt(db->slots, it->slot < 0 ? 0 : it->slot), safe);
+    *it = (dbIterator){.db = db, .slot = -1, .last = HASH_SLOTS - 1, .safe = safe};
+    if (db->slots) it->slot = slotDictsNext(db->slots, 0);
+    dictIterBegin(&it->it, it->slot > 0 ? slotDictsAt(db->slots, it->slot) : db->keys, safe);
 }
 
 void dbIterBeginSlot(dbIterator *it, serverDb *db, int slot, bool safe) {
-    debugAssert(!db->keys);
+    debugAssert(db->slots);
     keyspaceTouched(db, 0, TOUCH_READ_ALL);
     *it = (dbIterator){.db = db, .slot = slot, .last = slot, .safe = safe};
     dictIterBegin(&it->it, slotDictsAt(db->slots, slot), safe);
@@ -67,8 +68,8 @@ void dbIterEnd(dbIterator *it) { dictIterEnd(&it->it); }
 uint64_t dbScanSlots(const serverDb *db, int first, int last, uint64_t cursor, void (*fn)(void *arg, void **ref),
                      void *arg) {
     keyspaceTouched(db, 0, TOUCH_READ_ALL);
-    if (db->keys) return dictScanRead(db->keys, cursor, fn, arg);
-    return slotDictsScanRead(db->slots, first, last, cursor, fn, arg);
+    if (db->slots) return slotDictsScanRead(db->slots, first, last, cursor, fn, arg);
+    return dictScanRead(db->keys, cursor, fn, arg);
 }
 
 uint64_t dbScan(const serverDb *db, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg) {
@@ -76,8 +77,8 @@ uint64_t dbScan(const serverDb *db, uint64_t cursor, void (*fn)(void *arg, void 
 }
 
 uint64_t dbScanDefrag(serverDb *db, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg, blockMover *move) {
-    if (db->keys) return dictScanDefrag(db->keys, cursor, fn, arg, move);
-    return slotDictsScanDefrag(db->slots, cursor, fn, arg, move);
+    if (db->slots) return slotDictsScanDefrag(db->slots, cursor, fn, arg, move);
+    return dictScanDefrag(db->keys, cursor, fn, arg, move);
 }
 
 /* ---- Figures ---- */
@@ -85,7 +86,7 @@ uint64_t dbScanDefrag(serverDb *db, uint64_t cursor, void (*fn)(void *arg, void 
 /* Returns the figures of all dicts of keys. */
 static slotDictsFigures figuresOfKeys(const serverDb *db) {
     const dict *d = db->keys;
-    if (!d) return slotDictsGetFigures(db->slots);
+    if (db->slots) return slotDictsGetFigures(db->slots);
     return (slotDictsFigures){.dicts = 1,
                               .own_bytes = dictMemEmpty(),
                               .tables_bytes = dictMemTables(d),
@@ -115,7 +116,7 @@ dbFigures dbGetFigures(const serverDb *db) {
 }
 
 size_t dbTableStats(const serverDb *db, bool expires, char *out, size_t size, bool full) {
-    if (expires || db->keys) return dictStats(expires ? db->expires : db->keys, out, size, full);
+    if (expires || !db->slots) return dictStats(expires ? db->expires : db->keys, out, size, full);
     slotDictsFigures f = slotDictsGetFigures(db->slots);
     int len = snprintf(out, size, "Hash tables of %zu slots:\n table size: %zu\n number of entries: %zu\n", f.dicts,
                        slotDictsCapacity(db->slots), dbSize(db));

@@ -170,7 +170,7 @@ static void poolSample(const serverDb *db) {
     void *entries[SAMPLES_MAX];
     size_t want = (size_t)store_settings.maxmemory_samples, n = 0;
     if (want > SAMPLES_MAX) want = SAMPLES_MAX;
-    for (int draws = 0; n < want && draws < (db->keys ? 1 : SLOT_DRAWS_MAX); draws++)
+    for (int draws = 0; n < want && draws < (db->slots ? SLOT_DRAWS_MAX : 1); draws++)
         n += dictSampleEntries(drawOfPolicy(db), entries + n, want - n);
     for (size_t i = 0; i < n; i++) prefetchRead(entries[i]);
     for (size_t i = 0; i < n; i++) poolInsert(entries[i], db->id);

@@ -159,7 +159,7 @@ void lazyfreeObject(robj *o) {
 void lazyfreeDicts(dict *keys, slotDicts *slots, dict *expires, bool counted) {
     assertMainRole();
     lazyfreeCollect();
-    size_t objects = (keys ? dictSize(keys) : 0) + slotDictsSize(slots);
+    size_t objects = keys ? dictSize(keys) : slotDictsSize(slots);
     lazyfreeSubmit((freeJob){.keys = keys, .slots = slots, .expires = expires, .objects = counted ? objects : 0});
 }
 

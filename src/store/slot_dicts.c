@@ -1,26 +1,38 @@
 /* slot_dicts.c -- a dict of keys for each cluster slot of one database, made when the slot's first key comes.
  *
- *   slotDicts:  keys of all slots
+ *   serverDb:   first dict ----.
+ *   slotDicts:  array ---------+-> slot 0      slot 1      ...  slot 16383     each 128 bytes: a dict, and
+ *               keys of all slots                                              the bytes of its tables
  *               in_group[256]      keys of 64 neighbouring slots
- *               slot[16384]        {dict, number of its keys, bytes} --> dict --> entries
+ *               in_eight[2048]     keys of 8
+ *               made[256]          a bit for each slot: it has a dict; the others are zeros
  *               work[256]          a bit for each slot: rehashing, or empty
  *
- * The counts lead to the next slot with keys, and to a slot by the number of a key, in 256 + 64 steps at most. A change
- * costs three additions; a tree of sums over all slots would cost fourteen.
+ * The dicts of all slots lie in one array, so that the address of a key's dict is computed from its hash, without a
+ * load: cluster mode would else need six instructions more for each search, and wait for a line that has the dict's
+ * address before it can fetch the dict. The array takes 2 MiB of addresses; its pages come when they are written first
+ * (zmallocPages()). A search reads the first line of a dict; the second one has the second table of a rehash, and the
+ * bytes that were noted.
+ *
+ * The counts lead to the next slot with keys, and to a slot by the number of a key, in 256 + 8 + 8 steps at most. A
+ * change costs three additions; a tree of sums over all slots would cost fourteen.
  *
  * An empty dict stays until the next tick, so that nothing that a command does frees a dict that another function is
- * walking. If it stayed for good, a node that has lost all its slots would keep 2.6 MB.
+ * walking. Then its bytes are zeros again, and the pages of 512 slots without a dict are given back: a node that has
+ * lost all its slots would else keep 2 MB.
  *
  * Not here    which of the two forms a database has (db.c); `expires` and the index by time, which are one for all
  *             slots: they are found by the hash of a key and not by its slot.
  * Owns        the dicts, and their entries as the dictType says.
  * Threads     main; a released set belongs to the job that frees it.
  * Invariants  (slotDictsCheck() asserts them)
- *             1. A slot's count is the size of its dict, 0 without one; the sums are those of the counts.
+ *             1. The counts are the sums of the sizes of their dicts.
  *             2. An entry is in the dict of the slot that its key's hash has.
  *             3. A dict that is rehashing or empty has its bit set in `work`, which may be set without cause. Without
  *                it, the noted bytes of a slot are those of its dict.
- * Cost        388 KiB per database that has had a key, 96 bytes and at least a bucket per slot that has some.
+ *             4. A slot whose bit in `made` is not set has no entry, and its bytes are 0 (not asserted: nothing reads
+ *                the pages of slots without keys, except a search).
+ * Cost        22 KiB per database, 128 bytes and at least a bucket per slot that has keys.
  * Tests       tests/unit/store/slot_dicts_test.c; most tests of tests/unit/store run with slots as well
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -33,6 +45,7 @@
 
 #define GROUP 64 /* slots of a group: the bits of a word */
 #define GROUPS (HASH_SLOTS / GROUP)
+#define EIGHT 8
 #define SLOT_BITS 14
 #define AT_ONCE_SLOTS ((size_t)7 * (64 + 128)) /* of both tables of a rehash that is done at once */
 #define FREE_PER_TICK 1024                     /* empty dicts: 0.1 ms */
@@ -41,66 +54,88 @@
 static_assert(1 << SLOT_BITS == HASH_SLOTS, "a cursor has the slot in its low bits");
 
 typedef struct slotOfKeys {
-    dict *d; /* owns; NULL: none */
-    size_t keys;
+    alignas(1 << SLOT_DICTS_SHIFT) char dict[DICT_BYTES]; /* owns; zeros: none */
     size_t bytes; /* of its tables and chains when its entries changed last: a part of tables_bytes */
 } slotOfKeys;
 
+static_assert(sizeof(slotOfKeys) == 1 << SLOT_DICTS_SHIFT, "slotDictsOf() finds the dicts");
+
+#define ARRAY_BYTES (HASH_SLOTS * sizeof(slotOfKeys))
+#define GROUPS_OF_PAGES (ZMALLOC_PAGES / sizeof(slotOfKeys) / GROUP) /* whose pages are given back together */
+
 struct slotDicts {
+    const dictType *type; /* borrowed */
+    slotOfKeys *slot;     /* owns; HASH_SLOTS of them */
     size_t keys, dicts, tables_bytes;
-    size_t in_group[GROUPS];
-    uint64_t work[GROUPS];
     int next_shrink; /* group that the next tick visits */
-    slotOfKeys slot[HASH_SLOTS];
+    size_t in_group[GROUPS];
+    size_t in_eight[HASH_SLOTS / EIGHT];
+    uint64_t made[GROUPS];
+    uint64_t work[GROUPS];
 };
 
 /* ---- Slots ---- */
 
-static slice noKey(const void *entry) {
-    unused(entry);
-    return sliceOf(NULL, 0);
-}
+dict *slotDictsAt(const slotDicts *s, int slot) { return (dict *)(void *)s->slot[slot].dict; }
 
-/* Returns the dict of slots that have none: it is searched, and never changed. */
-static dict *emptyDict(void) {
-    static const dictType type = {.entryKey = noKey};
-    static dict *empty;
-    if (unlikely(!empty)) empty = dictCreate(&type);
-    return empty;
-}
+size_t slotDictsSize(const slotDicts *s) { return s->keys; }
 
-dict *slotDictsAt(const slotDicts *s, int slot) {
-    dict *d = likely(s != NULL) ? s->slot[slot].d : NULL;
-    return likely(d != NULL) ? d : emptyDict();
-}
+static bool hasDict(const slotDicts *s, int slot) { return s->made[slot / GROUP] >> slot % GROUP & 1; }
 
-size_t slotDictsSize(const slotDicts *s) { return s ? s->keys : 0; }
-
-size_t slotDictsSizeOf(const slotDicts *s, int slot) { return s ? s->slot[slot].keys : 0; }
+size_t slotDictsSizeOf(const slotDicts *s, int slot) { return hasDict(s, slot) ? dictSize(slotDictsAt(s, slot)) : 0; }
 
 int slotDictsNext(const slotDicts *s, int from) {
-    if (!s) return -1;
     for (int slot = from; slot < HASH_SLOTS;) {
         if (slot % GROUP == 0 && s->in_group[slot / GROUP] == 0) slot += GROUP;
-        else if (s->slot[slot].keys == 0) slot++;
+        else if (slot % EIGHT == 0 && s->in_eight[slot / EIGHT] == 0) slot += EIGHT;
+        else if (slotDictsSizeOf(s, slot) == 0) slot++;
         else return slot;
     }
     return -1;
 }
 
-static dict *makeAt(slotDicts **s, const dictType *type, int slot) {
-    if (unlikely(!*s)) *s = zcalloc(1, sizeof(**s));
-    slotOfKeys *at = &(*s)->slot[slot];
-    if (unlikely(!at->d)) {
-        at->d = dictCreate(type);
-        (*s)->dicts++;
+static dict *makeAt(slotDicts *s, int slot) {
+    dict *d = slotDictsAt(s, slot);
+    if (unlikely(!dictGetType(d))) {
+        dictInit(d, s->type);
+        s->made[slot / GROUP] |= 1ull << slot % GROUP;
+        s->dicts++;
+        zmallocUntouched(-(ptrdiff_t)sizeof(slotOfKeys));
     }
-    return at->d;
+    return d;
+}
+
+static void freeAt(slotDicts *s, int slot) {
+    dictEmpty(slotDictsAt(s, slot), NULL);
+    s->tables_bytes -= s->slot[slot].bytes;
+    memset(&s->slot[slot], 0, sizeof(s->slot[slot]));
+    s->made[slot / GROUP] &= ~(1ull << slot % GROUP);
+    s->work[slot / GROUP] &= ~(1ull << slot % GROUP);
+    s->dicts--;
+    zmallocUntouched((ptrdiff_t)sizeof(slotOfKeys));
+}
+
+slotDicts *slotDictsCreate(const dictType *type) {
+    slotDicts *s = zcalloc(1, sizeof(*s));
+    s->type = type;
+    s->slot = zmallocPages(ARRAY_BYTES);
+    return s;
+}
+
+void slotDictsEmpty(slotDicts *s) {
+    if (s->dicts == 0) return;
+    for (int group = 0; group < GROUPS; group++)
+        for (uint64_t bits = s->made[group]; bits; bits &= bits - 1) freeAt(s, group * GROUP + __builtin_ctzll(bits));
+    zdropPages(s->slot, ARRAY_BYTES);
+    memset(s->in_group, 0, sizeof(s->in_group));
+    memset(s->in_eight, 0, sizeof(s->in_eight));
+    s->keys = 0;
 }
 
 void slotDictsRelease(slotDicts *s) {
     if (!s) return;
-    for (int slot = 0; slot < HASH_SLOTS; slot++) dictRelease(s->slot[slot].d);
+    slotDictsEmpty(s);
+    zfreePages(s->slot, ARRAY_BYTES);
     zfree(s);
 }
 
@@ -110,7 +145,7 @@ static void noteWork(slotDicts *s, int slot) { s->work[slot / GROUP] |= 1ull << 
 
 static void noteBytes(slotDicts *s, int slot) {
     slotOfKeys *at = &s->slot[slot];
-    size_t bytes = at->d ? dictMemTables(at->d) : 0;
+    size_t bytes = dictMemTables(slotDictsAt(s, slot));
     s->tables_bytes += bytes - at->bytes;
     at->bytes = bytes;
 }
@@ -119,7 +154,7 @@ static void noteBytes(slotDicts *s, int slot) {
  * call would find nothing in the cache that the last call has prefetched, after calls for thousands of other slots, and
  * thousands of dicts would have two tables for a long time. */
 static void noteSize(slotDicts *s, int slot) {
-    dict *d = s->slot[slot].d;
+    dict *d = slotDictsAt(s, slot);
     if (unlikely(dictIsRehashing(d))) {
         if (dictSlots(d) <= AT_ONCE_SLOTS) dictRehash(d, AT_ONCE_SLOTS);
         if (dictIsRehashing(d)) noteWork(s, slot);
@@ -133,54 +168,58 @@ void slotDictsChanged(slotDicts *s, uint64_t hash) { noteSize(s, keyHashSlotOf(h
 static void count(slotDicts *s, int slot, size_t by) {
     s->keys += by;
     s->in_group[slot / GROUP] += by;
-    s->slot[slot].keys += by;
-    if (unlikely(s->slot[slot].keys == 0)) noteWork(s, slot);
+    s->in_eight[slot / EIGHT] += by;
+    if (unlikely(dictSize(slotDictsAt(s, slot)) == 0)) noteWork(s, slot);
     noteSize(s, slot);
 }
 
-void slotDictsAddNew(slotDicts **s, const dictType *type, void *entry, uint64_t hash) {
+void slotDictsAddNew(slotDicts *s, void *entry, uint64_t hash) {
     int slot = keyHashSlotOf(hash);
-    dictAddNew(makeAt(s, type, slot), entry, hash);
-    count(*s, slot, 1);
+    dictAddNew(makeAt(s, slot), entry, hash);
+    count(s, slot, 1);
 }
 
-void *slotDictsAddUnread(slotDicts **s, const dictType *type, void *entry, uint64_t hash) {
+void *slotDictsAddUnread(slotDicts *s, void *entry, uint64_t hash) {
     int slot = keyHashSlotOf(hash);
-    void *present = dictAddUnread(makeAt(s, type, slot), entry, hash);
-    if (likely(!present)) count(*s, slot, 1);
+    void *present = dictAddUnread(makeAt(s, slot), entry, hash);
+    if (likely(!present)) count(s, slot, 1);
     return present;
 }
 
 void *slotDictsPop(slotDicts *s, slice key, uint64_t hash) {
-    void *entry = dictPop(slotDictsOf(s, hash), key, hash);
-    if (entry) count(s, keyHashSlotOf(hash), (size_t)-1);
+    int slot = keyHashSlotOf(hash);
+    void *entry = dictPop(slotDictsAt(s, slot), key, hash);
+    if (entry) count(s, slot, (size_t)-1);
     return entry;
 }
 
 bool slotDictsPopEntry(slotDicts *s, const void *entry, uint64_t hash) {
-    bool found = dictPopEntry(slotDictsOf(s, hash), entry, hash);
-    if (found) count(s, keyHashSlotOf(hash), (size_t)-1);
+    int slot = keyHashSlotOf(hash);
+    bool found = dictPopEntry(slotDictsAt(s, slot), entry, hash);
+    if (found) count(s, slot, (size_t)-1);
     return found;
 }
 
-bool slotDictsExpand(slotDicts **s, const dictType *type, int slot, size_t n) {
-    size_t percent = type->max_fill_percent ? type->max_fill_percent : FILL_PERCENT;
-    bool done = dictExpand(makeAt(s, type, slot), n * FILL_PERCENT / percent);
-    noteWork(*s, slot);
-    noteSize(*s, slot);
+bool slotDictsExpand(slotDicts *s, int slot, size_t n) {
+    size_t percent = s->type->max_fill_percent ? s->type->max_fill_percent : FILL_PERCENT;
+    bool done = dictExpand(makeAt(s, slot), n * FILL_PERCENT / percent);
+    noteWork(s, slot);
+    noteSize(s, slot);
     return done;
 }
 
 /* ---- Walks ---- */
 
 const dict *slotDictsDraw(const slotDicts *s) {
-    if (slotDictsSize(s) == 0) return emptyDict();
-    size_t nth = rngBelow(rngThread(), s->keys);
+    if (s->keys == 0) return slotDictsAt(s, 0);
+    size_t nth = rngBelow(rngThread(), s->keys), in_slot;
     int group = 0;
     while (nth >= s->in_group[group]) nth -= s->in_group[group++];
-    int slot = group * GROUP;
-    while (nth >= s->slot[slot].keys) nth -= s->slot[slot++].keys;
-    return s->slot[slot].d;
+    int eight = group * (GROUP / EIGHT);
+    while (nth >= s->in_eight[eight]) nth -= s->in_eight[eight++];
+    int slot = eight * EIGHT;
+    for (; nth >= (in_slot = slotDictsSizeOf(s, slot)); slot++) nth -= in_slot;
+    return slotDictsAt(s, slot);
 }
 
 static int slotOfCursor(uint64_t cursor) { return (int)(cursor & (HASH_SLOTS - 1)); }
@@ -206,8 +245,8 @@ uint64_t slotDictsScanDefrag(slotDicts *s, uint64_t cursor, void (*fn)(void *arg
                              blockMover *move) {
     int slot = slotOfCursor(cursor);
     uint64_t in_dict = dictScanDefrag(slotDictsAt(s, slot), cursor >> SLOT_BITS, fn, arg, move);
-    if (s && s->slot[slot].d) {
-        if (in_dict == 0) s->slot[slot].d = dictDefrag(s->slot[slot].d, move);
+    if (hasDict(s, slot)) {
+        if (in_dict == 0) dictDefragTables(slotDictsAt(s, slot), move);
         noteBytes(s, slot);
     }
     return cursorAfter(s, slot, HASH_SLOTS - 1, in_dict);
@@ -215,34 +254,39 @@ uint64_t slotDictsScanDefrag(slotDicts *s, uint64_t cursor, void (*fn)(void *arg
 
 /* ---- Cron ---- */
 
+/* Gives back the pages that the group shares with others, if none of them has a dict. */
+static void dropPages(slotDicts *s, int group) {
+    size_t first = (size_t)group / GROUPS_OF_PAGES * GROUPS_OF_PAGES;
+    for (size_t i = first; i < first + GROUPS_OF_PAGES; i++)
+        if (s->made[i]) return;
+    zdropPages(&s->slot[first * GROUP], ZMALLOC_PAGES);
+}
+
 static void freeEmpty(slotDicts *s) {
     int left = FREE_PER_TICK;
     for (int group = 0; group < GROUPS && left; group++) {
-        for (uint64_t bits = s->work[group]; bits; bits &= bits - 1) {
+        int before = left;
+        for (uint64_t bits = s->work[group]; bits && left; bits &= bits - 1) {
             int slot = group * GROUP + __builtin_ctzll(bits);
-            if (s->slot[slot].keys) continue;
-            if (left-- == 0) return;
-            dictRelease(s->slot[slot].d);
-            s->dicts -= s->slot[slot].d != NULL;
-            s->slot[slot].d = NULL;
-            noteBytes(s, slot);
-            s->work[group] &= ~(1ull << slot % GROUP);
+            if (dictSize(slotDictsAt(s, slot))) continue;
+            freeAt(s, slot);
+            left--;
         }
+        if (left < before && s->made[group] == 0) dropPages(s, group);
     }
 }
 
 void slotDictsTick(slotDicts *s) {
-    if (!s) return;
     freeEmpty(s);
-    int from = s->next_shrink * GROUP;
-    for (int slot = from; slot < from + GROUP; slot++)
-        if (s->slot[slot].d && dictShrinkIfNeeded(s->slot[slot].d)) noteSize(s, slot);
+    for (uint64_t bits = s->made[s->next_shrink]; bits; bits &= bits - 1) {
+        int slot = s->next_shrink * GROUP + __builtin_ctzll(bits);
+        if (dictShrinkIfNeeded(slotDictsAt(s, slot))) noteSize(s, slot);
+    }
     s->next_shrink = (s->next_shrink + 1) % GROUPS;
 }
 
 /* Ends at the first rehash that may not go on, because a child shares the pages: the others would not either. */
 bool slotDictsRehash(slotDicts *s, uint64_t us) {
-    if (!s) return false;
     bool any = false;
     uint64_t end_us = clockMonotonicUs() + us;
     for (int group = 0; group < GROUPS; group++) {
@@ -256,7 +300,7 @@ bool slotDictsRehash(slotDicts *s, uint64_t us) {
                 any = true;
             }
             noteBytes(s, slot);
-            if (s->slot[slot].keys && !dictIsRehashing(d)) s->work[group] &= ~(1ull << slot % GROUP);
+            if (dictSize(d) && !dictIsRehashing(d)) s->work[group] &= ~(1ull << slot % GROUP);
         }
     }
     return any;
@@ -265,11 +309,8 @@ bool slotDictsRehash(slotDicts *s, uint64_t us) {
 /* ---- Figures and invariants ---- */
 
 slotDictsFigures slotDictsGetFigures(const slotDicts *s) {
-    slotDictsFigures f = {0};
-    if (!s) return f;
-    f.dicts = s->dicts;
-    f.own_bytes = sizeof(*s) + s->dicts * dictMemEmpty();
-    f.tables_bytes = s->tables_bytes;
+    slotDictsFigures f = {
+        .dicts = s->dicts, .own_bytes = sizeof(*s) + s->dicts * sizeof(slotOfKeys), .tables_bytes = s->tables_bytes};
     for (int group = 0; group < GROUPS; group++) {
         for (uint64_t bits = s->work[group]; bits; bits &= bits - 1) {
             const dict *d = slotDictsAt(s, group * GROUP + __builtin_ctzll(bits));
@@ -282,16 +323,17 @@ slotDictsFigures slotDictsGetFigures(const slotDicts *s) {
 
 size_t slotDictsCapacity(const slotDicts *s) {
     size_t slots = 0;
-    for (int slot = 0; slot < HASH_SLOTS; slot++) slots += dictSlots(slotDictsAt(s, slot));
+    for (int group = 0; group < GROUPS; group++)
+        for (uint64_t bits = s->made[group]; bits; bits &= bits - 1)
+            slots += dictSlots(slotDictsAt(s, group * GROUP + __builtin_ctzll(bits)));
     return slots;
 }
 
 static void checkSlot(const slotDicts *s, int slot) {
-    dict *d = s->slot[slot].d;
-    serverAssert(s->slot[slot].keys == (d ? dictSize(d) : 0));
+    dict *d = slotDictsAt(s, slot);
     bool has_work = s->work[slot / GROUP] >> slot % GROUP & 1;
-    serverAssert(has_work || s->slot[slot].bytes == (d ? dictMemTables(d) : 0));
-    if (!d) return;
+    serverAssert(dictGetType(d) == s->type);
+    serverAssert(has_work || s->slot[slot].bytes == dictMemTables(d));
     dictCheck(d);
     serverAssert(has_work || (dictSize(d) > 0 && !dictIsRehashing(d)));
     dictIterator it;
@@ -302,16 +344,20 @@ static void checkSlot(const slotDicts *s, int slot) {
 }
 
 void slotDictsCheck(const slotDicts *s) {
-    serverAssert(dictSize(emptyDict()) == 0 && dictSlots(emptyDict()) == 0);
-    if (!s) return;
     size_t keys = 0, dicts = 0, bytes = 0;
     for (int group = 0; group < GROUPS; group++) {
-        size_t in_group = 0;
-        for (int slot = group * GROUP; slot < (group + 1) * GROUP; slot++) {
+        size_t in_eight[GROUP / EIGHT] = {0}, in_group = 0;
+        serverAssert((s->work[group] & ~s->made[group]) == 0);
+        for (uint64_t bits = s->made[group]; bits; bits &= bits - 1) {
+            int nth = __builtin_ctzll(bits), slot = group * GROUP + nth;
             checkSlot(s, slot);
-            in_group += s->slot[slot].keys;
-            dicts += s->slot[slot].d != NULL;
+            in_eight[nth / EIGHT] += dictSize(slotDictsAt(s, slot));
             bytes += s->slot[slot].bytes;
+            dicts++;
+        }
+        for (int i = 0; i < GROUP / EIGHT; i++) {
+            serverAssert(in_eight[i] == s->in_eight[group * (GROUP / EIGHT) + i]);
+            in_group += in_eight[i];
         }
         serverAssert(in_group == s->in_group[group]);
         keys += in_group;
