@@ -225,6 +225,24 @@ TEST(untouched_memory_is_not_used) {
     CHECK(zmallocUsed() <= used + 4096);
 }
 
+/* Bytes count as they are reported, and pages that were given back read as zeros. */
+TEST(pages_count_as_they_are_filled) {
+    size_t used = zmallocUsed(), size = 4 * ZMALLOC_PAGES;
+    char *p = zmallocPages(size);
+    CHECK(zmallocUsed() <= used + 4096);
+    for (size_t i = 0; i < size; i += 1000) CHECK(p[i] == 0);
+    memset(p + ZMALLOC_PAGES, 'x', 100);
+    zmallocUntouched(-100);
+    CHECK(zmallocUsed() >= used + 100);
+    memset(p + ZMALLOC_PAGES, 0, 100);
+    zmallocUntouched(100);
+    zdropPages(p + ZMALLOC_PAGES, ZMALLOC_PAGES);
+    for (size_t i = 0; i < size; i += 50) CHECK(p[i] == 0);
+    p[ZMALLOC_PAGES] = 1;
+    zfreePages(p, size);
+    CHECK(zmallocUsed() <= used + 4096);
+}
+
 TEST(totals_of_ended_threads_stay) {
     size_t before = zmallocUsed();
     void *given = zmalloc(70000);

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "dict.h"
+#include "hash.h"
 #include "unit.h"
 #include "zmalloc.h"
 #include <pthread.h>
@@ -399,6 +400,43 @@ TEST(dict_empty) {
     dictEmpty(d, NULL);
     dictRelease(d);
     dictRelease(NULL);
+}
+
+static void *keepInPlace(void *block) {
+    CHECK(block != NULL);
+    return NULL;
+}
+
+/* Zeroed bytes are an empty dict; dictInit() makes one to which entries can be added. */
+TEST(dict_in_memory_of_the_caller) {
+    static alignas(CACHE_LINE) char memory[2][DICT_BYTES];
+    static const char zeros[DICT_BYTES];
+    dict *d = (dict *)(void *)memory[1];
+    uint32_t n = 1;
+    uint64_t hash = hashBytes(&n, sizeof(n));
+    void *out[2];
+    CHECK(!dictFind(d, keyOf(&n), hash) && !dictFindByHash(d, hash) && !dictPop(d, keyOf(&n), hash));
+    CHECK(!dictFindRef(d, keyOf(&n), hash) && !dictPopEntry(d, out, hash) && !dictHoldsEntry(d, out, hash));
+    CHECK(!dictRandomEntry(d) && dictSampleEntries(d, out, 2) == 0 && dictScan(d, 0, NULL, NULL) == 0);
+    CHECK(dictScanDefrag(d, 0, NULL, NULL, keepInPlace) == 0 && dictSlots(d) == 0 && dictMemTables(d) == 0);
+    dictPrefetchAdd(d, hash);
+    dictIterator it;
+    dictIterBegin(&it, d, true);
+    CHECK(dictIterNext(&it) == NULL);
+    dictIterEnd(&it);
+    CHECK(memcmp(d, zeros, sizeof(zeros)) == 0);
+    dictInit(d, &good_type);
+    for (n = 0; n < 500; n++) {
+        item *e = zmalloc(sizeof(*e));
+        *e = (item){n, 0};
+        dictAddNew(d, e, dictHash(d, itemKey(e)));
+    }
+    dictDefragTables(d, keepInPlace);
+    dictDefragTables(d, zmallocMover);
+    dictCheck(d);
+    CHECK_EQ_INT(dictSize(d), 500);
+    dictEmpty(d, NULL);
+    CHECK(dictSize(d) == 0 && dictMemTables(d) == 0 && memcmp(memory[0], zeros, sizeof(zeros)) == 0);
 }
 
 TEST(dict_grows_and_shrinks_by_steps) {

@@ -85,6 +85,20 @@ TEST(prefetch_finds_what_dict_find_finds) {
     for (size_t j = 0; j < count; j++) dictRelease(dicts[j]);
 }
 
+/* Dicts that have not been made, as those of slots without keys: all their bytes are 0. */
+TEST(prefetch_in_zeroed_memory_finds_nothing) {
+    static alignas(CACHE_LINE) char memory[2 * CACHE_LINE];
+    uint32_t key = 7;
+    dictLookup l[3];
+    for (int i = 0; i < 3; i++)
+        l[i] =
+            (dictLookup){.d = (dict *)(void *)memory, .key = sliceOf(&key, sizeof(key)), .hash = 5, .entry = "garbage"};
+    for (size_t n = 1; n <= 3; n++) {
+        dictPrefetch(l, n);
+        for (size_t i = 0; i < n; i++) CHECK(l[i].entry == NULL);
+    }
+}
+
 TEST(prefetch_changes_nothing) {
     dict *d = dictCreate(&plain_type);
     for (uint32_t n = 0; !dictIsRehashing(d) || n < 100; n++) addRecord(d, n);

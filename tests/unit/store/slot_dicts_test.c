@@ -12,6 +12,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static void begin(void) {
     with_slots = true;
@@ -66,6 +68,43 @@ TEST(slot_dicts_are_freed_at_a_tick) {
     add(db, "k", 1); /* a slot is used again */
     CHECK(lookupKeyRead(db, keyN("k", 1)) != NULL);
     dbCheck(db);
+    end();
+}
+
+static size_t pagesPresent(serverDb *db) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = (size_t)HASH_SLOTS << SLOT_DICTS_SHIFT, present = 0;
+    unsigned char in_memory[512] = {0};
+    CHECK(bytes / page <= sizeof(in_memory));
+    CHECK_EQ_INT(mincore(slotDictsAt(db->slots, 0), bytes, (void *)in_memory), 0);
+    for (size_t i = 0; i < bytes / page; i++) present += in_memory[i] & 1;
+    return present;
+}
+
+/* Dicts lie in one array, in which they are found by the hash alone. Its pages come with the first key of a slot and go
+ * with the last key of their neighbourhood. */
+TEST(slot_dicts_lie_in_one_array) {
+    begin();
+    serverDb *db = dbGet(0);
+    CHECK(db->keys == slotDictsAt(db->slots, 0) && (uintptr_t)db->keys % CACHE_LINE == 0);
+    for (int slot = 0; slot < HASH_SLOTS; slot += 77) {
+        dict *d = slotDictsOf(db->keys, db->slots_mask, (uint64_t)slot << HASH_SLOT_SHIFT | 0xff80003fffffffff);
+        CHECK((char *)d - (char *)db->keys == slot * 128 && d == slotDictsAt(db->slots, slot));
+    }
+    CHECK(dbDict(db, keyOf("foo").hash) == slotDictsAt(db->slots, keyHashSlot("foo", 3)));
+    bool has_pages = strncmp(zmallocLibrary(), "jemalloc", 8) == 0;
+    if (has_pages) CHECK_EQ_INT(pagesPresent(db), 0);
+    add(db, "{foo}", 1);
+    add(db, "{bar}", 1);
+    if (has_pages) CHECK(pagesPresent(db) >= 2 && pagesPresent(db) <= 2 * ZMALLOC_PAGES / 4096);
+    for (long i = 0; i < 2000; i++) add(db, "k", i);
+    for (long i = 0; i < 2000; i++) dbDelete(db, keyN("k", i));
+    dbDelete(db, keyOf("{bar}1"));
+    for (int i = 0; i < 3; i++) dbResizeTick();
+    if (has_pages) CHECK(pagesPresent(db) >= 1 && pagesPresent(db) <= ZMALLOC_PAGES / 4096);
+    CHECK(lookupKeyRead(db, keyOf("{foo}1")) && dbSize(db) == 1);
+    dbCheck(db);
+    CHECK_EQ_INT(dbEmpty(0, false), 1);
+    if (has_pages) CHECK_EQ_INT(pagesPresent(db), 0);
     end();
 }
 
