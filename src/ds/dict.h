@@ -188,7 +188,8 @@ typedef struct dictLookup {
     uint8_t state, table, candidates;
 } dictLookup;
 
-/* Looks up `n` keys (at most DICT_PREFETCH_MAX), interleaved. Changes nothing. */
+/* Looks up `n` keys (at most DICT_PREFETCH_MAX), interleaved. Changes nothing. Prefetch the dicts themselves first if
+ * they may not be in the cache. */
 void dictPrefetch(dictLookup *lookups, size_t n);
 
 #endif
