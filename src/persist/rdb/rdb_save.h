@@ -21,7 +21,7 @@ typedef struct rdbReplication {
     const char *id; /* borrowed: 40 hexadecimal digits */
     long long offset;
     slice slot_states; /* borrowed: the AUX field cluster-slot-states; empty: none */
-    const char *node; /* borrowed: in a cluster the id of the node whose stream it is; NULL or empty: not known */
+    const char *node;  /* borrowed: in a cluster the id of the node whose stream it is; NULL or empty: not known */
 } rdbReplication;
 
 /* Functions that write the dataset as commands instead of a snapshot: the base of an append-only file without RDB
