@@ -40,6 +40,7 @@ static struct {
     bool is_primary, deletes; /* role of this node in the table; keys of lost slots are being deleted */
     int next_db, next_slot;   /* where deletion goes on */
     slotSet kept;             /* keys of these slots are not deleted */
+    slotSet imports;          /* slots that were being imported when the table was made */
 } acted = {.view_is_old = true};
 
 /* ---- The table of slots ---- */
@@ -63,6 +64,14 @@ static void copyNode(const clusterNode *n) {
 
 static uint16_t seatOf(const clusterNode *n) { return n ? n->seat : 0; }
 
+/* An import that an operator gives up keeps the keys that have come: they are nowhere else. */
+static void keepGivenUp(unsigned slot, bool is_mine, bool is_imported) {
+    if (is_mine) slotSetRemove(&acted.kept, slot);
+    else if (slotSetHas(&acted.imports, slot) && !is_imported) slotSetAdd(&acted.kept, slot);
+    if (is_imported) slotSetAdd(&acted.imports, slot);
+    else slotSetRemove(&acted.imports, slot);
+}
+
 static void copyView(const clusterMachine *m) {
     clusterSummary summary = clusterSummarize(m);
     slotTableClear();
@@ -76,6 +85,7 @@ static void copyView(const clusterMachine *m) {
         if (to || from) slotTableSetOpen(slot, seatOf(to), seatOf(from));
         slotView v = slotTableLook(slot);
         if (!v.mine && !v.followed) slotStatsForget(slot);
+        keepGivenUp(slot, owner == clusterMyself(m), from != NULL);
     }
     psyncRefuseAll(summary.protects ? "-NOMASTERLINK Can't SYNC with a primary that has lost its data" : NULL);
     slotTableSetState(summary.ok ? SLOTS_UP : summary.minority ? SLOTS_DOWN_MINORITY : SLOTS_DOWN_COVERAGE);

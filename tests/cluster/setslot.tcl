@@ -49,6 +49,28 @@ start_cluster 3 1 {save "" repl-diskless-sync-delay 0} {
         assert_error "ERR Please use SETSLOT only with masters." {[node 3] CLUSTER SETSLOT 0 STABLE}
     }
 
+    test "Keys that have come stay when the import is given up, and are served when it is begun again" {
+        set slot [[node 0] CLUSTER KEYSLOT bar]
+        [node 0] SET bar 2
+        proc open_again {slot} {
+            assert_equal OK [[node 1] CLUSTER SETSLOT $slot IMPORTING [node_id 0]]
+            assert_equal OK [[node 0] CLUSTER SETSLOT $slot MIGRATING [node_id 1]]
+        }
+        open_again $slot
+        assert_equal OK [[node 0] MIGRATE 127.0.0.1 [lindex $cluster::ports 1] bar 0 5000]
+        foreach i {0 1} {assert_equal OK [[node $i] CLUSTER SETSLOT $slot STABLE]}
+        after 300 ;# a deletion would begin at once
+        assert_equal 1 [[node 1] CLUSTER COUNTKEYSINSLOT $slot]
+        assert_error "MOVED $slot *" {[node 1] GET bar}
+        open_again $slot
+        [node 1] ASKING
+        assert_equal 2 [[node 1] GET bar]
+        wait_for_condition 20 {[[node 4] CLUSTER COUNTKEYSINSLOT $slot] == 1}
+        [node 1] ASKING
+        assert_equal 1 [[node 1] DEL bar]
+        foreach i {0 1} {assert_equal OK [[node $i] CLUSTER SETSLOT $slot STABLE]}
+    }
+
     test "A command that the primary refuses reaches no replica" {
         assert_error "ERR I don't know about node [string repeat 0 40]" {
             [node 0] CLUSTER SETSLOT 1 MIGRATING [string repeat 0 40]
