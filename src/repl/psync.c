@@ -25,12 +25,14 @@
 #include "sds.h"
 #include "sync_cause.h"
 #include "slot_check.h"
+#include "slot_table.h"
 #include "repl_stream.h"
 
 #include <stdio.h>
 #include <strings.h>
 
 #define IP_MAX 255
+#define ID_SHOWN 100 /* bytes of a node id in an error */
 
 psyncStats psync_stats;
 static gateFn *monitors_gate;        /* const after boot */
@@ -318,7 +320,10 @@ static bool setOption(client *c, replicaState *r, uint32_t at) {
         return setFilter(c, r, at + 1);
     } else if (sliceIs(name, "set-cluster-node-id")) {
         if (!slotsAreEnabled(c)) return false;
-        if (value.len == sizeof(r->node_id.text)) memcpy(r->node_id.text, value.ptr, value.len);
+        if (value.len == sizeof(r->node_id.text)) memcpy(r->node_id.text, value.ptr, value.len); /* it may come */
+        if (slotTableKnows(value)) return true;
+        addReplyErrorFormat(c, "Unknown node %.*s", (int)(value.len < ID_SHOWN ? value.len : ID_SHOWN), value.ptr);
+        return false;
     } else {
         addReplyErrorFormat(c, "Unrecognized REPLCONF option: %.*s", (int)name.len, name.ptr);
         return false;

@@ -56,6 +56,15 @@ start_cluster 3 1 {} {
         $subscriber destroy
     }
 
+    test "REPLCONF takes the id of a node that is known" {
+        foreach id [list [node_id 0] [node_id 1]] {
+            assert_equal OK [[node 0] REPLCONF set-cluster-node-id $id]
+        }
+        foreach id [list x "" [string repeat 0 40] "[node_id 1]0" [string toupper [node_id 1]]] {
+            assert_error "ERR Unknown node $id" {[node 0] REPLCONF set-cluster-node-id $id}
+        }
+    }
+
     test "A primary that hangs is replaced by its replica, and follows it later" {
         set old [node_id 2]
         exec kill -STOP [lindex $cluster::pids 2]

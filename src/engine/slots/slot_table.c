@@ -27,6 +27,12 @@ static struct {
 
 const slotNode *slotTableNode(uint16_t index) { return index < table.capacity ? table.nodes[index] : NULL; }
 
+bool slotTableKnows(slice id) {
+    for (size_t i = 0; i < table.capacity; i++)
+        if (table.nodes[i] && sliceEq(id, sliceOf(table.nodes[i]->id.text, NODE_ID_LEN))) return true;
+    return false;
+}
+
 static void updateServed(unsigned slot) {
     bool open = table.migrating_to[slot] || table.importing_from[slot];
     uint64_t bit = 1ull << slot % 64;

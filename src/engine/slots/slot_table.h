@@ -48,6 +48,8 @@ typedef struct slotNode {
 void slotTableSetNode(uint16_t index, const slotNode *n);
 /* Returns the node; NULL if there is none with this index. Borrowed until its next slotTableSetNode(). */
 const slotNode *slotTableNode(uint16_t index);
+/* Returns whether a node has this id. A pass over the nodes. */
+bool slotTableKnows(slice id);
 /* Sets which node this one is. */
 void slotTableSetMyself(uint16_t index);
 /* Sets the owner of a slot; 0: it has none. */
