@@ -778,7 +778,9 @@ TEST(dict_random_entry_is_fair) {
         for (size_t j = 0; j < got; j++) sampled[((item *)out[j])->number]++;
     }
     CHECK(unfairness(hits, N, 100) < 2);
-    for (int i = 0; i < N; i++) CHECK(sampled[i] > 100); /* 500 each if it were perfect */
+    /* 500 each if it were perfect. An entry after a gap in the table is sampled by one start in five: 100 times, and 40
+     * are six standard deviations less. */
+    for (int i = 0; i < N; i++) CHECK(sampled[i] > 40);
     modelFree(&m);
 }
 
