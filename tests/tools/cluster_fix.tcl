@@ -67,6 +67,24 @@ start_cluster 3 1 {cluster-allow-replica-migration no} {
         check_repaired 0
     }
 
+    test "fix: a move whose target forgot it is undone" {
+        [node 1] CLUSTER SETSLOT 0 IMPORTING [node_id 0]
+        [node 0] CLUSTER SETSLOT 0 MIGRATING [node_id 1]
+        move_key 3 0 1
+        [node 1] CLUSTER SETSLOT 0 STABLE
+        managed fix [at 2]
+        check_repaired 0
+    }
+
+    test "fix: keys of a slot that is open nowhere come home" {
+        [node 1] CLUSTER SETSLOT 0 IMPORTING [node_id 0]
+        [node 0] CLUSTER SETSLOT 0 MIGRATING [node_id 1]
+        move_key 3 0 1
+        foreach i {0 1} {[node $i] CLUSTER SETSLOT 0 STABLE}
+        managed fix [at 2] --cluster-search-multiple-owners
+        check_repaired 0
+    }
+
     test "fix: slots without an owner and without keys, if the answer is yes" {
         [node 2] CLUSTER DELSLOTSRANGE 16000 16100
         lassign [manage check [at 0]] code out

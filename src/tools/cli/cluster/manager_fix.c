@@ -90,6 +90,13 @@ static bool openGivers(managerCluster *m, int slot, const fixPlan *p) {
     return true;
 }
 
+/* An owner that is migrating the slot takes no key of it: it redirects to where the slot goes. */
+static bool closeOwner(managerCluster *m, int slot, const fixPlan *p) {
+    const openSlot *open = managerOpenSlot(&m->view.nodes[p->owner], slot);
+    if (!open || open->importing || p->giver_count == 0) return true;
+    return managerSetSlotState(m, p->owner, slot, "STABLE", NULL);
+}
+
 static bool collectKeys(managerCluster *m, int slot, const fixPlan *p) {
     const managerNode *owner = &m->view.nodes[p->owner];
     for (size_t i = 0; i < p->giver_count; i++) {
@@ -105,7 +112,7 @@ static bool collectKeys(managerCluster *m, int slot, const fixPlan *p) {
 static bool executeFix(managerCluster *m, int slot, const fixPlan *p) {
     const managerNode *owner = &m->view.nodes[p->owner];
     bool owns = managerOwns(owner, slot);
-    if (!openGivers(m, slot, p)) return false;
+    if (!openGivers(m, slot, p) || !closeOwner(m, slot, p)) return false;
     if (p->take) managerSay(SAY_STEP, "Covering slot %d with %s:%d", slot, owner->host, owner->port);
     if (p->take && !owns && !takeSlots(m, p->owner, &slot, 1)) return false;
     if (!collectKeys(m, slot, p)) return false;
