@@ -1,16 +1,21 @@
 /* manager_create.c -- --cluster create: makes a cluster of empty nodes.
  *
- *   look at each node --> plan, ask --> slots --> epochs --> MEET --> all agree --> replicas --> check
+ *   look at each node --> plan, ask --> slots --> epochs --> MEET --> all agree --> replicas --> all serve --> check
  *
  * Tests       tests/tools/cluster_create.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
+#include "cli_connection.h"
+#include "clock.h"
 #include "manager_commands.h"
 #include "manager_plan.h"
 #include "manager_text.h"
 #include "numbers.h"
 #include "zmalloc.h"
 #include <stdio.h>
+
+#define SERVE_LIMIT_MS 60000
+#define SERVE_STEP_S 0.1
 
 /* Connects to each node of the command line. Returns false after a message. */
 static bool loadNodes(managerCluster *m, const cliOptions *o, int count, char **words) {
@@ -83,13 +88,33 @@ static bool join(managerCluster *m) {
     return managerAwaitAgreement(m, m->view.count);
 }
 
+/* Waits until all nodes serve: a node does so a moment after it has heard of the others. Returns false after a message
+ * if one does not. */
+static bool awaitService(managerCluster *m) {
+    uint64_t began_ms = clockMonotonicMs();
+    for (size_t i = 0; i < m->view.count;) {
+        const managerNode *n = &m->view.nodes[i];
+        replyValue *v = managerCall(m, (int)i, "CLUSTER", "INFO", NULL);
+        bool broken = !v, answers = v && replyIsText(v), serves = answers && strstr(v->str, "cluster_state:ok");
+        replyValueFree(v);
+        if (broken) return false;
+        if (!answers || (!serves && clockMonotonicMs() - began_ms > SERVE_LIMIT_MS)) {
+            managerSay(SAY_ERROR, "%s:%d does not say that the cluster is up (CLUSTER INFO).", n->host, n->port);
+            return false;
+        }
+        if (serves) i++;
+        else cliPause(SERVE_STEP_S);
+    }
+    return true;
+}
+
 static bool execute(managerCluster *m, const createPlan *p) {
     if (!assignSlots(m, p) || !join(m)) return false;
     for (size_t i = 0; i < p->count; i++)
         if (p->primary_of[i] != (int)i && !managerReplicate(m, (int)i, m->view.nodes[p->primary_of[i]].id))
             return false;
     managerFaults faults;
-    return managerRefresh(m) && managerPerformCheck(m, &faults, true);
+    return awaitService(m) && managerRefresh(m) && managerPerformCheck(m, &faults, true);
 }
 
 int managerCreate(const cliOptions *o, int count, char **words) {
