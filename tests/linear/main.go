@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"math/rand"
 	"os"
+	"sort"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -84,11 +85,23 @@ func checkRound(round int, history []porcupine.Operation) {
 		switch result {
 		case porcupine.Illegal:
 			complain("round %d, %v: %d commands that no order explains (seed %d)", round, flavourOf(g), len(ops), *seed)
+			printHistory(ops)
 			keepPicture(info)
 		case porcupine.Unknown:
 			total.undecided.Add(1)
 			fmt.Printf("round %d, %v: not decided within %v, %d commands\n", round, flavourOf(g), checkTimeLimit, len(ops))
 		}
+	}
+}
+
+// printHistory prints the commands of a history that fails, in the order in which they were sent.
+func printHistory(ops []porcupine.Operation) {
+	sorted := append([]porcupine.Operation(nil), ops...)
+	sort.SliceStable(sorted, func(i, j int) bool { return sorted[i].Call < sorted[j].Call })
+	for _, op := range sorted {
+		in := op.Input.(input)
+		fmt.Printf("  %9d to %9d us  session %d, turn %d: %s%s\n", op.Call/1000, op.Return/1000, in.session, in.turn,
+			describe(op.Input, op.Output), map[bool]string{true: " (seen blocked)"}[in.seen])
 	}
 }
 

@@ -295,6 +295,18 @@ func TestWaiting(t *testing.T) {
 	})
 }
 
+// Of more clients than are tried both ways none has arrived: that is not proved to be wrong.
+func TestManyDoubts(t *testing.T) {
+	ops := []porcupine.Operation{at(1, 1, 0, 1, push("a"), int64(1))}
+	for i := 0; i <= doubtsMax; i++ {
+		ops = append(ops, waits(2+i, 1, 2, 0, 3, blpop, lost)...)
+	}
+	ops = append(ops, at(1, 2, 7, 8, list(), []reply{"a"}))
+	if result, _ := checkGroup(ops, time.Minute); result == porcupine.Illegal {
+		t.Error("clients that were killed before they arrived are taken for a fault")
+	}
+}
+
 // unblock is CLIENT UNBLOCK of a blocked client.
 func unblock(session int, byError bool) input {
 	return input{kind: opUnblock, number: session, right: byError}

@@ -303,15 +303,18 @@ func endSooner(history []porcupine.Operation) {
 // Maximum number of waits with an unknown outcome that are tried both ways.
 const doubtsMax = 5
 
-// checkGroup searches for an order of a group's operations, for each possible outcome of killed clients.
+// checkGroup searches for an order of a group's operations, for each possible outcome of killed clients. If there are
+// more than doubtsMax of them, the others count as arrived; when no order is found then, nothing is proved.
 func checkGroup(ops []porcupine.Operation, limit time.Duration) (porcupine.CheckResult, porcupine.LinearizationInfo) {
 	var doubtful []turnOf
 	for _, op := range ops {
 		in := op.Input.(input)
-		if in.kind == opWait && !in.seen && op.Output.(output).unknown && len(doubtful) < doubtsMax {
+		if in.kind == opWait && !in.seen && op.Output.(output).unknown {
 			doubtful = append(doubtful, turnOf{in.session, in.turn})
 		}
 	}
+	tooMany := len(doubtful) > doubtsMax
+	doubtful = doubtful[:min(len(doubtful), doubtsMax)]
 	info := porcupine.LinearizationInfo{}
 	deadline := time.Now().Add(limit)
 	for fates := 0; fates < 1<<len(doubtful); fates++ {
@@ -337,6 +340,9 @@ func checkGroup(ops []porcupine.Operation, limit time.Duration) (porcupine.Check
 		if fates == 0 {
 			info = oneInfo
 		}
+	}
+	if tooMany {
+		return porcupine.Unknown, info
 	}
 	return porcupine.Illegal, info
 }
