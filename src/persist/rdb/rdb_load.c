@@ -45,6 +45,7 @@ typedef struct loader {
     rdbPipeline *pipeline;         /* owns */
     serverDb *db;
     uint64_t file_bytes;   /* 0: unknown */
+    uint64_t expanded;     /* keys for which tables of slots were expanded */
     uint64_t served_bytes; /* offset when clients were last served */
     bool begun;
 } loader;
@@ -116,9 +117,15 @@ static uint64_t mostKeys(const loader *l, const rdbBatch *b, const rdbItem *item
     return announced < most ? announced : most;
 }
 
-/* Expands the table of a slot for the announced number of keys. */
+/* Expands the table of a slot for the announced number of keys: the tables of all slots together for no more keys than
+ * were loaded and can follow. */
 static void expandSlot(loader *l, const rdbBatch *b, const rdbItem *item, uint64_t slot, uint64_t keys) {
-    if (slot < HASH_SLOTS) (void)dbExpandSlot(l->db, (int)slot, mostKeys(l, b, item, keys));
+    uint64_t all = (uint64_t)l->result->keys_loaded + mostKeys(l, b, item, UINT64_MAX);
+    uint64_t room = all > l->expanded ? all - l->expanded : 0;
+    if (slot >= HASH_SLOTS) return;
+    if (keys > room) keys = room;
+    l->expanded += keys;
+    (void)dbExpandSlot(l->db, (int)slot, keys);
 }
 
 static bool onAux(loader *l, const rdbBatch *b, const rdbItem *item) {

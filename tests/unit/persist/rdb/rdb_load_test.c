@@ -115,6 +115,13 @@ TEST(load_many_small_keys) {
     CHECK_EQ_INT(load(sdsSlice(hint), NULL), RDB_LOAD_DONE);
     CHECK_EQ_INT(dbGetFigures(dbGet(0)).tables_bytes, 64); /* the same in the form of Valkey */
     sdsFree(hint);
+    hint = rdbTestBegin();
+    for (int slot = 1000; slot < 2000; slot++)
+        hint = sdsCatPrintf(hint, "\xfa\x09slot-info\x13%d,1073741824,0,0", slot);
+    hint = rdbTestEnd(hint);
+    CHECK_EQ_INT(load(sdsSlice(hint), NULL), RDB_LOAD_DONE);
+    CHECK(dbGetFigures(dbGet(0)).tables_bytes < 4 * sdsLen(hint)); /* together for what can follow */
+    sdsFree(hint);
     hint = rdbTestEnd(sdsCat(rdbTestBegin(), "\xfa\x09slot-info\x0b"
                                              "16384,9,0,0"));
     CHECK_EQ_INT(load(sdsSlice(hint), NULL), RDB_LOAD_DONE); /* there is no such slot */
