@@ -150,6 +150,43 @@ TEST(slot_jobs_taken_by_a_target_that_is_cut_off) {
     movingFree(&w);
 }
 
+/* Its new epoch must be above the source's, which it knows when it has heard it since the fence began. */
+TEST(slot_jobs_take_when_the_source_is_heard) {
+    movingWorld w;
+    movingInit(&w);
+    if (!CHECK(runTo(&w, JOB_FENCED))) return;
+    smallCut(&w.cluster, 1, true);
+    smallRun(&w.cluster, 100);
+    while (movingDeliver(&w, 0, true) || movingDeliver(&w, 0, false)) continue;
+    movingRun(&w, 1000);
+    CHECK_EQ_STR(slotJobStateName(movingJob(&w, 0)->state), "failover-granted");
+    CHECK_EQ_STR(slotJobStateName(movingJob(&w, 1)->state), "failover-requested");
+    smallCut(&w.cluster, 1, false);
+    movingRun(&w, 5000);
+    checkEnd(&w, 1, JOB_SUCCESS, "");
+    movingCheckRest(&w);
+    movingFree(&w);
+}
+
+/* A new epoch of a node whose slots are fenced would make its old claim to them win. */
+TEST(slot_jobs_take_nothing_behind_a_fence) {
+    movingWorld w;
+    movingInit(&w);
+    if (!CHECK(runTo(&w, JOB_GRANTED))) return;
+    smallCut(&w.cluster, 1, true);
+    while (movingDeliver(&w, 0, true)) continue; /* node 1 has the slots, node 0 does not know it */
+    CHECK_EQ_STR(movingMigrate(&w, 2, 0, 16000, 16000), "+OK");
+    movingRun(&w, 3000);
+    CHECK_EQ_STR(slotJobStateName(movingJob(&w, 2)->state), "failover-granted");
+    CHECK_EQ_STR(slotJobStateName(movingJob(&w, 0)->state), "failover-requested");
+    smallCut(&w.cluster, 1, false);
+    movingRun(&w, 8000);
+    checkEnd(&w, 0, JOB_SUCCESS, "");
+    CHECK(movingWrite(&w, 1, 3));
+    movingCheckRest(&w);
+    movingFree(&w);
+}
+
 TEST(slot_jobs_of_a_target_that_has_forgotten) {
     movingWorld w;
     movingInit(&w);
